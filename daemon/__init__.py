@@ -1,0 +1,1 @@
+"""The process: threads, clocks, signals, configuration; no rules of the product."""
