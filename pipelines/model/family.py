@@ -1,4 +1,4 @@
-"""A family: a folder in which every file is one kind of the same thing. Scans once, at first use; never registers by hand."""
+"""A family: a folder in which every file is one kind of the same thing. Scans once; nothing registers by hand."""
 
 from __future__ import annotations
 

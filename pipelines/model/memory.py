@@ -45,7 +45,7 @@ class MemoryText:
     source: str = ""
 
     def check(self) -> None:
-        """Raises ``Invalid`` naming the first limit that is exceeded (`design.md`'s sizes, in the README of this folder)."""
+        """Raises ``Invalid`` naming the first limit that is exceeded; the limits stand at the top."""
         if not self.title.strip() or len(self.title) > TITLE_CHARACTERS or "\n" in self.title:
             raise Invalid(f"the title must be one line of 1 to {TITLE_CHARACTERS} characters")
         if len(self.l0) > L0_CHARACTERS or "\n" in self.l0:

@@ -25,7 +25,7 @@ class CurrentMemory:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``content`` is the whole file text after the change, or None when the file goes; ``path`` is relative to the vault."""
+    """``content`` is the whole file text after the change, None when the file goes; ``path`` is below the vault."""
 
     action: str
     memory_id: str
@@ -63,7 +63,7 @@ PayloadType = TypeVar("PayloadType", bound=Payload)
 class Action(Generic[PayloadType]):
     """A member of the family ``pipelines.actions``: a pure function from payload and current revision to a plan.
 
-    ``plan`` raises ``Invalid`` for a payload that breaks a limit, and ``Conflict`` when the target is not as it needs it.
+    ``plan`` raises ``Invalid`` for a payload that breaks a limit, ``Conflict`` when the target is not as it needs it.
     """
 
     payload: type[PayloadType]

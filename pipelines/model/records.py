@@ -1,6 +1,6 @@
 """The rows of state.db. They are the nouns themselves: there is no second layer of classes behind them.
 
-Rows are written only by ``pipelines.store``; elsewhere they are read. Times are UTC; digests are SHA-256 in hexadecimal.
+Rows are written only by ``pipelines.store``; elsewhere they are read. Times are UTC, digests SHA-256 in hexadecimal.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Index
+from sqlalchemy import JSON, BigInteger, CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
 from pipelines.model.actor import ActorKind, Channel
@@ -40,7 +40,7 @@ class Item(SQLModel, table=True):
     actor_name: str
     captured_at: datetime = Field(sa_type=UtcTime)
     original_digest: str
-    original_size: int
+    original_size: int = Field(sa_type=BigInteger)
     name: str
     """What a person calls it: the file name, the title given, or the first words."""
     url: str | None = None
@@ -196,7 +196,7 @@ class Event(SQLModel, table=True):
 
     __tablename__ = "event"
 
-    seq: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    seq: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
     at: datetime = Field(sa_type=UtcTime)
     actor_kind: ActorKind = Field(sa_type=closed(ActorKind))
     actor_name: str
@@ -217,7 +217,7 @@ class ChainHead(SQLModel, table=True):
     __tablename__ = "chain_head"
 
     id: int = Field(primary_key=True)
-    seq: int
+    seq: int = Field(sa_type=BigInteger)
     hash: str
 
 

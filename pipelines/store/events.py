@@ -1,0 +1,132 @@
+"""The append-only chain of what happened: every line carries the hash of the one before. Never holds a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlmodel import Session, col, select
+
+from pipelines.model.actor import Actor
+from pipelines.model.errors import Broken
+from pipelines.model.plan import digest_fields
+from pipelines.model.records import ChainHead, Event
+
+_DOMAIN: Final = b"narthex event 1"
+_GENESIS: Final = "0" * 64
+_HEAD_ROW: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCheck:
+    """``problem`` is empty when the chain is whole; ``seq`` and ``head`` are then those of its last event."""
+
+    ok: bool
+    seq: int
+    head: str
+    problem: str = ""
+
+
+def append(
+    session: Session,
+    actor: Actor,
+    action: str,
+    subject: str,
+    *,
+    now: datetime,
+    before: str | None = None,
+    after: str | None = None,
+    reason: str = "",
+) -> None:
+    """Notes an event for the transaction of ``session``; it gets its number and hash when that is sealed.
+
+    ``subject`` is an id; ``before`` and ``after`` are digests or state names.
+    """
+    event = Event(
+        seq=0,
+        at=now,
+        actor_kind=actor.kind,
+        actor_name=actor.name,
+        channel=actor.channel,
+        subject=subject,
+        action=action,
+        before=before,
+        after=after,
+        reason=reason,
+        request_id=actor.request_id,
+        previous_hash="",
+        hash="",
+    )
+    session.info.setdefault("events", []).append(event)
+
+
+def seal(session: Session) -> None:
+    """Chains the noted events; called by ``Database.write`` last, so that the head is locked as briefly as possible."""
+    noted: list[Event] = session.info.pop("events", [])
+    if not noted:
+        return
+    session.flush()
+    head = session.exec(select(ChainHead).where(col(ChainHead.id) == _HEAD_ROW).with_for_update()).one_or_none()
+    if head is None:
+        raise Broken("the event chain has no head row")
+    for event in noted:
+        event.seq = head.seq + 1
+        event.previous_hash = head.hash
+        event.hash = event_hash(event)
+        session.add(event)
+        head.seq, head.hash = event.seq, event.hash
+    session.add(head)
+    session.flush()
+
+
+def forget(session: Session) -> None:
+    """Drops noted events of a transaction that is rolled back."""
+    session.info.pop("events", None)
+
+
+def event_hash(event: Event) -> str:
+    """SHA-256 over all columns but the hash itself, length-prefixed under a domain tag."""
+    fields = (
+        str(event.seq),
+        event.at.isoformat(timespec="microseconds"),
+        str(event.actor_kind),
+        event.actor_name,
+        str(event.channel),
+        event.subject,
+        event.action,
+        event.before,
+        event.after,
+        event.reason,
+        event.request_id,
+        event.previous_hash,
+    )
+    return digest_fields(_DOMAIN, fields)
+
+
+def chain_head(session: Session) -> tuple[int, str]:
+    """Number and hash of the last event, for a witness outside."""
+    head = session.exec(select(ChainHead)).one()
+    return head.seq, head.hash
+
+
+def verify_chain(session: Session) -> ChainCheck:
+    """Recomputes the whole chain; names the first event that is altered, missing, moved or beyond the head."""
+    previous, expected = _GENESIS, 1
+    for event in session.exec(select(Event).order_by(col(Event.seq)).execution_options(yield_per=500)):
+        if event.seq != expected:
+            return ChainCheck(False, expected, previous, f"event {expected} is missing")
+        if event.previous_hash != previous or event.hash != event_hash(event):
+            return ChainCheck(False, expected, previous, f"event {expected} was altered")
+        previous, expected = event.hash, expected + 1
+    seq, head = chain_head(session)
+    if (seq, head) != (expected - 1, previous):
+        return ChainCheck(
+            False, expected - 1, previous, f"the head names event {seq}, the chain ends at {expected - 1}"
+        )
+    return ChainCheck(True, seq, head)
+
+
+def timeline(session: Session, subject: str) -> list[Event]:
+    """Everything that happened to one thing, oldest first."""
+    return list(session.exec(select(Event).where(col(Event.subject) == subject).order_by(col(Event.seq))))

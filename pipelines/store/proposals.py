@@ -1,0 +1,109 @@
+"""Queries about proposals and decisions. State changes are in ``moves``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import func
+from sqlmodel import Session, col, select
+
+from pipelines.model.errors import NotFound
+from pipelines.model.lifecycle import PROPOSAL_UNDECIDED, ProposalState
+from pipelines.model.records import Decision, Proposal
+from pipelines.store.pages import Page, page
+
+
+def proposal(session: Session, proposal_id: str) -> Proposal:
+    """Raises ``NotFound``."""
+    found = session.get(Proposal, proposal_id)
+    if found is None:
+        raise NotFound(f"there is no proposal {proposal_id}")
+    return found
+
+
+def list_proposals(
+    session: Session,
+    *,
+    state: ProposalState | None,
+    item_id: str | None = None,
+    actor_name: str | None = None,
+    limit: int,
+    cursor: str | None,
+) -> Page[Proposal]:
+    """Newest first; ``actor_name`` confines it to what one credential submitted."""
+    query = select(Proposal)
+    if state is not None:
+        query = query.where(col(Proposal.state) == state)
+    if item_id is not None:
+        query = query.where(col(Proposal.item_id) == item_id)
+    if actor_name is not None:
+        query = query.where(col(Proposal.actor_name) == actor_name)
+    return page(session, query, Proposal.id, limit, cursor)
+
+
+def proposals_of_item(session: Session, item_id: str) -> list[Proposal]:
+    """All proposals made from one item, oldest first."""
+    return list(session.exec(select(Proposal).where(col(Proposal.item_id) == item_id).order_by(col(Proposal.id))))
+
+
+def undecided_on_memory(session: Session, memory_id: str) -> list[Proposal]:
+    """Pending and stale proposals that would change one memory, oldest first."""
+    query = select(Proposal).where(col(Proposal.memory_id) == memory_id, col(Proposal.state).in_(PROPOSAL_UNDECIDED))
+    return list(session.exec(query.order_by(col(Proposal.id))))
+
+
+def undecided_on_item(session: Session, item_id: str) -> int:
+    """How many proposals of an item still wait for the owner."""
+    query = select(func.count()).where(col(Proposal.item_id) == item_id, col(Proposal.state).in_(PROPOSAL_UNDECIDED))
+    return session.exec(query).one()
+
+
+def decided_alike(session: Session, digest: str, states: Iterable[ProposalState]) -> Proposal | None:
+    """A proposal in one of ``states`` with exactly the same effect."""
+    query = select(Proposal).where(col(Proposal.plan_digest) == digest, col(Proposal.state).in_(list(states)))
+    return session.exec(query.limit(1)).one_or_none()
+
+
+def pending_paths(session: Session) -> set[str]:
+    """Vault paths that pending proposals want to write."""
+    return set(session.exec(select(Proposal.path).where(col(Proposal.state) == ProposalState.PENDING)))
+
+
+def count_proposals(session: Session) -> dict[ProposalState, int]:
+    """How many proposals are in each state that any is in."""
+    rows = session.exec(select(Proposal.state, func.count()).group_by(col(Proposal.state)))
+    return {ProposalState(state): count for state, count in rows}
+
+
+def pending_of(session: Session, actor_name: str) -> int:
+    """How many proposals of one credential or producer wait for the owner."""
+    query = select(func.count()).where(
+        col(Proposal.actor_name) == actor_name, col(Proposal.state) == ProposalState.PENDING
+    )
+    return session.exec(query).one()
+
+
+def oldest_pending(session: Session) -> datetime | None:
+    """When the longest waiting proposal was submitted."""
+    query = select(func.min(Proposal.submitted_at)).where(col(Proposal.state) == ProposalState.PENDING)
+    return session.exec(query).one_or_none()
+
+
+def add_decision(session: Session, decision: Decision) -> None:
+    """The owner's answer; the move of the proposal, in the same transaction, carries the event."""
+    session.add(decision)
+    session.flush()
+
+
+def decision(session: Session, decision_id: str) -> Decision:
+    """Raises ``NotFound``."""
+    found = session.get(Decision, decision_id)
+    if found is None:
+        raise NotFound(f"there is no decision {decision_id}")
+    return found
+
+
+def list_decisions(session: Session, *, limit: int, cursor: str | None) -> Page[Decision]:
+    """Newest first."""
+    return page(session, select(Decision), Decision.id, limit, cursor)

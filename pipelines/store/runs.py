@@ -1,0 +1,36 @@
+"""Queries about scheduled runs: the primary key (job, slot) decides who does the work, once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import update
+from sqlmodel import Session, col, select
+
+from pipelines.model.records import ScheduledRun
+
+
+def begin_run(session: Session, job: str, slot: str, now: datetime) -> bool:
+    """Claims the slot for the caller; False when it was run or is being run already."""
+    if session.get(ScheduledRun, (job, slot), with_for_update=True) is not None:
+        return False
+    session.add(ScheduledRun(job=job, slot=slot, started_at=now))
+    session.flush()
+    return True
+
+
+def finish_run(session: Session, job: str, slot: str, now: datetime, problem: str = "") -> None:
+    """Notes the end and, for a person, what went wrong."""
+    statement = update(ScheduledRun).where(col(ScheduledRun.job) == job, col(ScheduledRun.slot) == slot)
+    session.execute(statement.values(finished_at=now, problem=problem))
+
+
+def last_run(session: Session, job: str) -> ScheduledRun | None:
+    """The run of the latest slot (slots sort as text)."""
+    query = select(ScheduledRun).where(col(ScheduledRun.job) == job).order_by(col(ScheduledRun.slot).desc())
+    return session.exec(query.limit(1)).one_or_none()
+
+
+def list_runs(session: Session, limit: int = 20) -> list[ScheduledRun]:
+    """The latest runs, newest first."""
+    return list(session.exec(select(ScheduledRun).order_by(col(ScheduledRun.started_at).desc()).limit(limit)))
