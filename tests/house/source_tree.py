@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -70,3 +70,9 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
+
+
+def assert_none(problems: Iterable[str]) -> None:
+    """Fails with every problem on a line of its own."""
+    found = list(problems)
+    assert not found, "\n" + "\n".join(found)

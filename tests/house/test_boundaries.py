@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.house.source_tree import CODE, ROOT, Source, sources
+from tests.house.source_tree import CODE, ROOT, Source, assert_none, sources
 
 ENVIRONMENT: Final = frozenset({"environ", "environb", "getenv", "getenvb"})
 ENVIRONMENT_READERS: Final = frozenset({"daemon/settings.py", "api/client.py"})
@@ -62,18 +62,18 @@ def broad_excepts(source: Source) -> Iterator[str]:
 
 def test_only_two_files_read_the_environment() -> None:
     readers = [source for source in sources(*CODE) if source.path not in ENVIRONMENT_READERS]
-    assert not [line for source in readers for line in environment_reads(source)]
+    assert_none(line for source in readers for line in environment_reads(source))
 
 
 def test_states_are_assigned_in_the_store_alone() -> None:
     others = [source for source in sources(*CODE) if not source.path.startswith("pipelines/store/")]
-    assert not [line for source in others for line in state_assignments(source)]
+    assert_none(line for source in others for line in state_assignments(source))
 
 
 def test_errors_are_swallowed_nowhere() -> None:  # the three points react, everything else raises
     allowed = REACTION_POINTS | HANDS_ON.keys()
     others = [source for source in sources(*CODE) if source.path not in allowed]
-    assert not [line for source in others for line in broad_excepts(source)]
+    assert_none(line for source in others for line in broad_excepts(source))
 
 
 def test_the_rules_catch_what_they_forbid() -> None:  # the seeded violations

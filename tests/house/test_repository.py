@@ -12,7 +12,7 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.house.source_tree import CODE, ROOT, tracked_files
+from tests.house.source_tree import CODE, ROOT, assert_none, tracked_files
 
 TOP_LEVEL: Final = frozenset(
     {".ci", ".gitignore", "LICENSE", "README.md", "api", "daemon", "pipelines", "pyproject.toml", "systemd", "tests"}
@@ -104,7 +104,7 @@ def test_nothing_names_a_registry_or_a_machine() -> None:
     for name in tracked_files():
         if not name.startswith("tests/samples/"):
             problems += unpublishable(name, (ROOT / name).read_bytes().decode("utf-8", "replace"))
-    assert not problems
+    assert_none(problems)
 
 
 def test_dependencies_are_free_to_use_and_to_pass_on() -> None:
@@ -113,7 +113,7 @@ def test_dependencies_are_free_to_use_and_to_pass_on() -> None:
         licence = licence_of(name)
         if name not in CHOSEN and (COPYLEFT.search(licence) or not PERMISSIVE.search(licence)):
             problems.append(f"{name}: {licence or 'says nothing'}")
-    assert not problems
+    assert_none(problems)
 
 
 def test_the_lock_pins_all_that_is_declared() -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from tests.house.source_tree import CODE, HAND_WRITTEN, ROOT, Source, files_below, functions, sources
+from tests.house.source_tree import CODE, HAND_WRITTEN, ROOT, Source, assert_none, files_below, functions, sources
 
 FILE_LINES: Final = 300
 FUNCTION_LINES: Final = 40
@@ -26,6 +26,8 @@ OVERRIDES: Final = frozenset(
             f"handle_{part}"
             for part in ("starttag", "endtag", "startendtag", "data", "comment", "entityref", "charref")
         ),
+        # what FastAPI asks of a route class
+        "get_route_handler",
         # what socketserver and uvicorn call on a server
         "handle_error",
         "handle_exit",
@@ -67,11 +69,11 @@ def shape_problems(source: Source) -> Iterator[str]:
 
 
 def test_no_file_is_too_long() -> None:
-    assert not list(long_files())
+    assert_none(long_files())
 
 
 def test_every_file_keeps_the_shape() -> None:
-    assert not [problem for source in sources() for problem in shape_problems(source)]
+    assert_none(problem for source in sources() for problem in shape_problems(source))
 
 
 def test_the_rule_catches_what_it_forbids() -> None:  # the seeded violations
