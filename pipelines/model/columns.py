@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Column, DateTime, Enum, Text
+from sqlalchemy import Column, DateTime, Enum, Text, TextClause
+from sqlalchemy import text as sql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -44,3 +45,8 @@ def only_owner(column: str) -> str:
     """The CHECK that keeps everyone but the owner from approving (the third of the four locks)."""
     # IS NOT DISTINCT FROM: a plain "=" is NULL for a missing actor, and CHECK lets NULL through
     return f"{column} IS NOT DISTINCT FROM 'owner'"
+
+
+def active() -> TextClause:
+    """The condition of indexes that hold for active rows only."""
+    return sql("state = 'active'")

@@ -74,6 +74,13 @@ class RejectReason(StrEnum):
     UNSPECIFIED = "unspecified"
 
 
+class Verdict(StrEnum):
+    """What the owner may answer to a proposal."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
 State = TypeVar("State", bound=StrEnum)
 
 

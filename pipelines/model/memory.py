@@ -20,7 +20,6 @@ class MemoryType(StrEnum):
 
     SOURCE = "source"
     CONCEPT = "concept"
-    ENTITY = "entity"
     PREFERENCE = "preference"
     DECISION = "decision"
     EPISODE = "episode"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -54,6 +56,14 @@ class Payload(BaseModel):
     """What an action needs to know; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    incidental: ClassVar[frozenset[str]] = frozenset()
+
+    def fingerprint(self, action: str, scope: str) -> str:
+        """Digest of what is suggested, whatever ids, path and day it was given: spacing and case do not count."""
+        meant = self.model_dump(mode="json", exclude=set(self.incidental))
+        flat = json.dumps(meant, ensure_ascii=False, sort_keys=True)
+        folded = " ".join(unicodedata.normalize("NFKC", flat).casefold().replace("\\n", " ").split())
+        return digest_fields(b"narthex fingerprint 1", (action, scope, folded))
 
 
 PayloadType = TypeVar("PayloadType", bound=Payload)

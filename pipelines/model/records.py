@@ -12,17 +12,18 @@ from sqlalchemy import JSON, BigInteger, CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
 from pipelines.model.actor import ActorKind, Channel
-from pipelines.model.columns import UtcTime, closed, only_owner, text
+from pipelines.model.columns import UtcTime, active, closed, only_owner, text
 from pipelines.model.lifecycle import (
     ItemState,
     MemoryState,
     ProposalState,
     QuarantineReason,
     RejectReason,
+    Verdict,
     Verification,
 )
 from pipelines.model.memory import MemoryType
-from pipelines.model.values import Completeness, ItemKind
+from pipelines.model.values import Completeness, ItemKind, SourceLabel, Stage
 
 
 class Item(SQLModel, table=True):
@@ -65,12 +66,12 @@ class Item(SQLModel, table=True):
 
 
 class Artefact(SQLModel, table=True):
-    """What a step made of an item: derived, may be made again. ``stage`` is extracted or normalized."""
+    """What a step made of an item: derived, may be made again."""
 
     __tablename__ = "artefact"
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
-    stage: str = Field(primary_key=True)
+    stage: Stage = Field(primary_key=True, sa_type=closed(Stage))
     made_by: str
     version: str
     text: str = Field(sa_column=text())
@@ -88,6 +89,7 @@ class Proposal(SQLModel, table=True):
         Index("proposal_state", "state"),
         Index("proposal_item", "item_id"),
         Index("proposal_memory", "memory_id"),
+        Index("proposal_path", "path"),
     )
 
     id: str = Field(primary_key=True)
@@ -102,14 +104,15 @@ class Proposal(SQLModel, table=True):
     path: str
     payload: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     plan_digest: str
+    fingerprint: str = Field(index=True)
+    """Of what is proposed without its incidental parts (ids, path, day): the same suggestion twice has the same one."""
     rationale: str = Field(sa_column=text())
     producer: str
     producer_version: str
     confidence: float
     evidence: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
     flags: list[str] = Field(default_factory=list, sa_type=JSON)
-    source_label: str
-    """The least trusted origin of its text: owner, dropped, captured, agent or vault."""
+    source_label: SourceLabel = Field(sa_type=closed(SourceLabel))
     actor_kind: ActorKind = Field(sa_type=closed(ActorKind))
     actor_name: str
     submitted_at: datetime = Field(sa_type=UtcTime)
@@ -127,8 +130,7 @@ class Decision(SQLModel, table=True):
     id: str = Field(primary_key=True)
     proposal_id: str = Field(foreign_key="proposal.id", index=True)
     proposal_revision: int
-    action: str
-    """approve or reject."""
+    verdict: Verdict = Field(sa_type=closed(Verdict))
     digest: str
     shown_ms: int
     reason_code: RejectReason | None = Field(default=None, sa_type=closed(RejectReason))
@@ -145,13 +147,16 @@ class Memory(SQLModel, table=True):
     """One thing known. What is served is its current revision; the vault file is that revision's projection."""
 
     __tablename__ = "memory"
-    __table_args__ = (Index("memory_scope_state", "scope", "state"),)
+    __table_args__ = (
+        Index("memory_scope_state", "scope", "state"),
+        Index("memory_path", "path", unique=True, sqlite_where=active(), postgresql_where=active()),
+    )
 
     id: str = Field(primary_key=True)
     scope: str
     state: MemoryState = Field(sa_type=closed(MemoryState))
     verification: Verification = Field(sa_type=closed(Verification))
-    path: str = Field(unique=True)
+    path: str
     """Where its file is (or last was), relative to the vault, in NFC."""
     revision_id: str
     written_digest: str | None = None

@@ -26,6 +26,23 @@ class Completeness(StrEnum):
     ENCODING_REPAIRED = "encoding_repaired"
 
 
+class Stage(StrEnum):
+    """Which step made an artefact."""
+
+    EXTRACTED = "extracted"
+    NORMALIZED = "normalized"
+
+
+class SourceLabel(StrEnum):
+    """The least trusted origin of a text; an agent's own words never raise it."""
+
+    OWNER = "owner"
+    DROPPED = "dropped"
+    CAPTURED = "captured"
+    AGENT = "agent"
+    VAULT = "vault"
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """Where one narthex lives on disk (``NARTHEX_HOME``); builds paths, touches nothing."""

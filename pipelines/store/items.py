@@ -13,6 +13,7 @@ from pipelines.model.actor import Channel
 from pipelines.model.errors import NotFound
 from pipelines.model.lifecycle import ItemState
 from pipelines.model.records import Artefact, Item
+from pipelines.model.values import Stage
 from pipelines.store.pages import Page, page
 
 _SURVIVES = frozenset(ItemState) - {ItemState.DUPLICATE, ItemState.DISCARDED}
@@ -126,7 +127,7 @@ def keep_artefact(session: Session, artefact: Artefact) -> None:
     session.flush()
 
 
-def artefact(session: Session, item_id: str, stage: str) -> Artefact | None:
+def artefact(session: Session, item_id: str, stage: Stage) -> Artefact | None:
     """What the step made of the item, or None when it has not run."""
     return session.get(Artefact, (item_id, stage))
 

@@ -27,8 +27,9 @@ def find_memory(session: Session, memory_id: str) -> Memory | None:
 
 
 def memory_at(session: Session, path: str) -> Memory | None:
-    """The memory whose file is at this path of the vault, in whatever state."""
-    return session.exec(select(Memory).where(col(Memory.path) == path)).one_or_none()
+    """The active memory whose file is at this path of the vault."""
+    query = select(Memory).where(col(Memory.path) == path, col(Memory.state) == MemoryState.ACTIVE)
+    return session.exec(query).one_or_none()
 
 
 def all_memories(session: Session) -> list[Memory]:

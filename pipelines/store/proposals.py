@@ -59,15 +59,16 @@ def undecided_on_item(session: Session, item_id: str) -> int:
     return session.exec(query).one()
 
 
-def decided_alike(session: Session, digest: str, states: Iterable[ProposalState]) -> Proposal | None:
-    """A proposal in one of ``states`` with exactly the same effect."""
-    query = select(Proposal).where(col(Proposal.plan_digest) == digest, col(Proposal.state).in_(list(states)))
+def alike(session: Session, fingerprint: str, states: Iterable[ProposalState]) -> Proposal | None:
+    """A proposal in one of ``states`` that suggests the same."""
+    query = select(Proposal).where(col(Proposal.fingerprint) == fingerprint, col(Proposal.state).in_(list(states)))
     return session.exec(query.limit(1)).one_or_none()
 
 
-def pending_paths(session: Session) -> set[str]:
-    """Vault paths that pending proposals want to write."""
-    return set(session.exec(select(Proposal.path).where(col(Proposal.state) == ProposalState.PENDING)))
+def wants_path(session: Session, path: str) -> bool:
+    """Whether a pending proposal would write this path of the vault."""
+    query = select(Proposal.id).where(col(Proposal.path) == path, col(Proposal.state) == ProposalState.PENDING)
+    return session.exec(query.limit(1)).one_or_none() is not None
 
 
 def count_proposals(session: Session) -> dict[ProposalState, int]:

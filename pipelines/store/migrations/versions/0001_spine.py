@@ -48,8 +48,8 @@ def upgrade() -> None:
     op.execute(f"INSERT INTO chain_head (id, seq, hash) VALUES (1, 0, '{_GENESIS}')")
 
 
-def _strings(*names: str) -> list[sa.Column[str]]:
-    return [sa.Column(name, sa.String(), nullable=False) for name in names]
+def _strings(*names: str, nullable: bool = False) -> list[sa.Column[str]]:
+    return [sa.Column(name, sa.String(), nullable=nullable) for name in names]
 
 
 def _chain_head() -> None:
@@ -71,8 +71,7 @@ def _event() -> None:
         *_strings("actor_name"),
         sa.Column("channel", sa.String(24), nullable=False),
         *_strings("subject", "action"),
-        sa.Column("before", sa.String(), nullable=True),
-        sa.Column("after", sa.String(), nullable=True),
+        *_strings("before", "after", nullable=True),
         *_strings("reason", "request_id", "previous_hash", "hash"),
         sa.PrimaryKeyConstraint("seq"),
     )
@@ -104,13 +103,10 @@ def _item() -> None:
         *_strings("original_digest"),
         sa.Column("original_size", sa.BigInteger(), nullable=False),
         *_strings("name"),
-        sa.Column("url", sa.String(), nullable=True),
+        *_strings("url", nullable=True),
         sa.Column("note", sa.Text(), nullable=False),
         sa.Column("tags", sa.JSON(), nullable=False),
-        sa.Column("source_key", sa.String(), nullable=True),
-        sa.Column("filed_as", sa.String(), nullable=True),
-        sa.Column("duplicate_of", sa.String(), nullable=True),
-        sa.Column("media_type", sa.String(), nullable=True),
+        *_strings("source_key", "filed_as", "duplicate_of", "media_type", nullable=True),
         sa.Column("completeness", sa.String(24), nullable=True),
         sa.Column("quarantine_reason", sa.String(24), nullable=True),
         sa.Column("problem", sa.Text(), nullable=False),
@@ -130,9 +126,16 @@ def _memory() -> None:
         sa.Column("state", sa.String(24), nullable=False),
         sa.Column("verification", sa.String(24), nullable=False),
         *_strings("path", "revision_id"),
-        sa.Column("written_digest", sa.String(), nullable=True),
+        *_strings("written_digest", nullable=True),
         sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("path"),
+    )
+    op.create_index(
+        "memory_path",
+        "memory",
+        ["path"],
+        unique=True,
+        sqlite_where=sa.text("state = 'active'"),
+        postgresql_where=sa.text("state = 'active'"),
     )
     op.create_index("memory_scope_state", "memory", ["scope", "state"], unique=False)
 
@@ -180,7 +183,9 @@ def _token() -> None:
 def _artefact() -> None:
     op.create_table(
         "artefact",
-        *_strings("item_id", "stage", "made_by", "version"),
+        *_strings("item_id"),
+        sa.Column("stage", sa.String(24), nullable=False),
+        *_strings("made_by", "version"),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("meta", sa.JSON(), nullable=False),
         sa.Column("completeness", sa.String(24), nullable=False),
@@ -213,18 +218,18 @@ def _proposal() -> None:
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("state", sa.String(24), nullable=False),
         *_strings("action", "scope"),
-        sa.Column("item_id", sa.String(), nullable=True),
+        *_strings("item_id", nullable=True),
         *_strings("memory_id"),
-        sa.Column("base_revision", sa.String(), nullable=True),
+        *_strings("base_revision", nullable=True),
         *_strings("path"),
         sa.Column("payload", sa.JSON(), nullable=False),
-        *_strings("plan_digest"),
+        *_strings("plan_digest", "fingerprint"),
         sa.Column("rationale", sa.Text(), nullable=False),
         *_strings("producer", "producer_version"),
         sa.Column("confidence", sa.Float(), nullable=False),
         sa.Column("evidence", sa.JSON(), nullable=False),
         sa.Column("flags", sa.JSON(), nullable=False),
-        *_strings("source_label"),
+        sa.Column("source_label", sa.String(24), nullable=False),
         sa.Column("actor_kind", sa.String(24), nullable=False),
         *_strings("actor_name"),
         sa.Column("submitted_at", sa.DateTime(timezone=True), nullable=False),
@@ -239,8 +244,10 @@ def _proposal() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_index(op.f("ix_proposal_fingerprint"), "proposal", ["fingerprint"], unique=False)
     op.create_index("proposal_item", "proposal", ["item_id"], unique=False)
     op.create_index("proposal_memory", "proposal", ["memory_id"], unique=False)
+    op.create_index("proposal_path", "proposal", ["path"], unique=False)
     op.create_index("proposal_state", "proposal", ["state"], unique=False)
 
 
@@ -249,7 +256,8 @@ def _decision() -> None:
         "decision",
         *_strings("id", "proposal_id"),
         sa.Column("proposal_revision", sa.Integer(), nullable=False),
-        *_strings("action", "digest"),
+        sa.Column("verdict", sa.String(24), nullable=False),
+        *_strings("digest"),
         sa.Column("shown_ms", sa.Integer(), nullable=False),
         sa.Column("reason_code", sa.String(24), nullable=True),
         sa.Column("reason", sa.Text(), nullable=False),
@@ -257,8 +265,7 @@ def _decision() -> None:
         *_strings("actor_name"),
         sa.Column("channel", sa.String(24), nullable=False),
         sa.Column("decided_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("memory_id", sa.String(), nullable=True),
-        sa.Column("revision_id", sa.String(), nullable=True),
+        *_strings("memory_id", "revision_id", nullable=True),
         sa.CheckConstraint("actor_kind IS NOT DISTINCT FROM 'owner'", name="only_owner_decides"),
         sa.ForeignKeyConstraint(
             ["proposal_id"],
@@ -275,7 +282,7 @@ def _memory_revision() -> None:
         *_strings("id", "memory_id"),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("content", sa.Text(), nullable=True),
-        sa.Column("digest", sa.String(), nullable=True),
+        *_strings("digest", nullable=True),
         *_strings("title"),
         sa.Column("l0", sa.Text(), nullable=False),
         sa.Column("type", sa.String(24), nullable=False),
