@@ -15,7 +15,11 @@ from typing import Final
 from tests.house.source_tree import CODE, ROOT, Source, assert_none, sources
 
 ENVIRONMENT: Final = frozenset({"environ", "environb", "getenv", "getenvb"})
-ENVIRONMENT_READERS: Final = frozenset({"daemon/settings.py", "api/client.py"})
+ENVIRONMENT_READERS: Final = {
+    "daemon/settings.py": "the settings",
+    "api/client.py": "which home a command means",
+    "pipelines/extractors/_magic.py": "puts back what a library changed there",
+}
 REACTION_POINTS: Final = frozenset({"daemon/worker.py", "api/problems.py", "api/cli/main.py"})
 HANDS_ON: Final = {
     "pipelines/store/database.py": "gives each caller of a shared commit its own error",
@@ -60,7 +64,7 @@ def broad_excepts(source: Source) -> Iterator[str]:
             yield f"{source.path}:{node.lineno} catches {caught} and goes on"
 
 
-def test_only_two_files_read_the_environment() -> None:
+def test_only_named_files_read_the_environment() -> None:
     readers = [source for source in sources(*CODE) if source.path not in ENVIRONMENT_READERS]
     assert_none(line for source in readers for line in environment_reads(source))
 
