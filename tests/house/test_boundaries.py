@@ -64,6 +64,22 @@ def broad_excepts(source: Source) -> Iterator[str]:
             yield f"{source.path}:{node.lineno} catches {caught} and goes on"
 
 
+def sql_in_use_cases(source: Source) -> Iterator[str]:
+    """Anything but the name of a session, taken from an SQL library."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import) and any(name.name.split(".")[0] == "sqlmodel" for name in node.names):
+            yield f"{source.path}:{node.lineno} imports sqlmodel as a whole"
+        if isinstance(node, ast.ImportFrom) and node.module == "sqlmodel":
+            taken = {name.name for name in node.names} - {"Session"}
+            if taken:
+                yield f"{source.path}:{node.lineno} takes {', '.join(sorted(taken))}: statements belong into the store"
+
+
+def test_use_cases_pass_sessions_on_and_write_no_sql() -> None:
+    use_cases = [source for source in sources("pipelines") if source.path.count("/") == 1]
+    assert_none(line for source in use_cases for line in sql_in_use_cases(source))
+
+
 def test_only_named_files_read_the_environment() -> None:
     readers = [source for source in sources(*CODE) if source.path not in ENVIRONMENT_READERS]
     assert_none(line for source in readers for line in environment_reads(source))
@@ -86,6 +102,7 @@ def test_the_rules_catch_what_they_forbid() -> None:  # the seeded violations
     assert list(state_assignments(Source("c.py", "item.state = 1\n")))
     assert list(state_assignments(Source("d.py", "setattr(item, 'state', 1)\n")))
     assert list(broad_excepts(Source("e.py", "try:\n    pass\nexcept Exception:\n    pass\n")))
+    assert list(sql_in_use_cases(Source("g.py", "from sqlmodel import Session, select\n")))
     assert not list(broad_excepts(Source("f.py", "try:\n    pass\nexcept Exception as e:\n    raise X from e\n")))
 
 
