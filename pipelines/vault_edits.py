@@ -12,7 +12,7 @@ from typing import Final
 from sqlmodel import Session
 
 from pipelines.model.actor import Channel, daemon_actor
-from pipelines.model.errors import Busy, Conflict, Duplicate, Invalid, NarthexError, Transient, Unreadable
+from pipelines.model.errors import Busy, Conflict, Duplicate, Invalid, NarthexError, NotFound, Transient, Unreadable
 from pipelines.model.lifecycle import MemoryState, Verification
 from pipelines.model.records import Memory
 from pipelines.model.values import SourceLabel, Suggestion
@@ -159,6 +159,8 @@ def _matches(p: Premises, memory: Memory, report: VaultReport) -> None:
 def _edited(p: Premises, memory: Memory, file: VaultFile, report: VaultReport) -> None:
     try:
         content = read_text(p.home.vault, file.path)
+    except NotFound:
+        return  # gone since the look; the next one says whether it was moved
     except Unreadable as error:
         report.unreadable[file.path] = error.message
         _change(p, memory, None, "its file can no longer be read as text")
@@ -227,6 +229,8 @@ def _unreviewed(p: Premises, path: str, report: VaultReport) -> None:
     report.unreviewed.append(path)
     try:
         content = read_text(p.home.vault, path)
+    except NotFound:
+        return
     except Unreadable as error:
         report.unreadable[path] = error.message
         return

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Column, DateTime, Enum, Text, TextClause
+from sqlalchemy import Column, DateTime, String, Text, TextClause
 from sqlalchemy import text as sql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
@@ -31,9 +31,28 @@ class UtcTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def closed(values: type[StrEnum]) -> Enum:
-    """A column that holds exactly the members of an enum, spelt by value, as text in both databases."""
-    return Enum(values, native_enum=False, length=24, values_callable=lambda members: [str(m) for m in members])
+class Closed(TypeDecorator[StrEnum]):
+    """Exactly the members of one enum, stored by value as text: a new member needs no migration."""
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, members: type[StrEnum]) -> None:
+        super().__init__()
+        self.members = members
+
+    def process_bind_param(self, value: StrEnum | None, dialect: Dialect) -> str | None:
+        """Raises ``ValueError`` for what is no member."""
+        return None if value is None else str(self.members(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
+        """The member; ``ValueError`` for a value that a newer version wrote."""
+        return None if value is None else self.members(value)
+
+
+def closed(members: type[StrEnum]) -> Closed:
+    """The column type for one enum."""
+    return Closed(members)
 
 
 def text(*, nullable: bool = False) -> Column[Any]:

@@ -67,15 +67,12 @@ def _event() -> None:
         "event",
         sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("actor_kind", sa.String(24), nullable=False),
-        *_strings("actor_name"),
-        sa.Column("channel", sa.String(24), nullable=False),
-        *_strings("subject", "action"),
+        *_strings("actor_kind", "actor_name", "channel", "subject", "action"),
         *_strings("before", "after", nullable=True),
         *_strings("reason", "request_id", "previous_hash", "hash"),
         sa.PrimaryKeyConstraint("seq"),
     )
-    op.create_index(op.f("ix_event_subject"), "event", ["subject"], unique=False)
+    op.create_index("ix_event_subject", "event", ["subject"])
 
 
 def _idempotent_answer() -> None:
@@ -92,13 +89,7 @@ def _idempotent_answer() -> None:
 def _item() -> None:
     op.create_table(
         "item",
-        *_strings("id"),
-        sa.Column("kind", sa.String(24), nullable=False),
-        sa.Column("state", sa.String(24), nullable=False),
-        *_strings("scope"),
-        sa.Column("channel", sa.String(24), nullable=False),
-        sa.Column("actor_kind", sa.String(24), nullable=False),
-        *_strings("actor_name"),
+        *_strings("id", "kind", "state", "scope", "channel", "actor_kind", "actor_name"),
         sa.Column("captured_at", sa.DateTime(timezone=True), nullable=False),
         *_strings("original_digest"),
         sa.Column("original_size", sa.BigInteger(), nullable=False),
@@ -106,26 +97,23 @@ def _item() -> None:
         *_strings("url", nullable=True),
         sa.Column("note", sa.Text(), nullable=False),
         sa.Column("tags", sa.JSON(), nullable=False),
-        *_strings("source_key", "filed_as", "duplicate_of", "media_type", nullable=True),
-        sa.Column("completeness", sa.String(24), nullable=True),
-        sa.Column("quarantine_reason", sa.String(24), nullable=True),
+        *_strings(
+            "source_key", "filed_as", "duplicate_of", "media_type", "completeness", "quarantine_reason", nullable=True
+        ),
         sa.Column("problem", sa.Text(), nullable=False),
         sa.Column("due", sa.DateTime(timezone=True), nullable=True),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("source_key"),
     )
-    op.create_index("item_due", "item", ["due"], unique=False)
-    op.create_index("item_scope_original", "item", ["scope", "original_digest"], unique=False)
+    op.create_index("item_due", "item", ["due"])
+    op.create_index("item_scope_original", "item", ["scope", "original_digest"])
 
 
 def _memory() -> None:
     op.create_table(
         "memory",
-        *_strings("id", "scope"),
-        sa.Column("state", sa.String(24), nullable=False),
-        sa.Column("verification", sa.String(24), nullable=False),
-        *_strings("path", "revision_id"),
+        *_strings("id", "scope", "state", "verification", "path", "revision_id"),
         *_strings("written_digest", nullable=True),
         sa.PrimaryKeyConstraint("id"),
     )
@@ -137,14 +125,13 @@ def _memory() -> None:
         sqlite_where=sa.text("state = 'active'"),
         postgresql_where=sa.text("state = 'active'"),
     )
-    op.create_index("memory_scope_state", "memory", ["scope", "state"], unique=False)
+    op.create_index("memory_scope_state", "memory", ["scope", "state"])
 
 
 def _owner_session() -> None:
     op.create_table(
         "owner_session",
-        *_strings("id", "secret_digest", "csrf_digest"),
-        sa.Column("channel", sa.String(24), nullable=False),
+        *_strings("id", "secret_digest", "csrf_digest", "channel"),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("last_used_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
@@ -167,8 +154,7 @@ def _scheduled_run() -> None:
 def _token() -> None:
     op.create_table(
         "token",
-        *_strings("id", "name", "secret_digest"),
-        sa.Column("kind", sa.String(24), nullable=False),
+        *_strings("id", "name", "secret_digest", "kind"),
         sa.Column("capabilities", sa.JSON(), nullable=False),
         *_strings("scope"),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
@@ -183,12 +169,10 @@ def _token() -> None:
 def _artefact() -> None:
     op.create_table(
         "artefact",
-        *_strings("item_id"),
-        sa.Column("stage", sa.String(24), nullable=False),
-        *_strings("made_by", "version"),
+        *_strings("item_id", "stage", "made_by", "version"),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("meta", sa.JSON(), nullable=False),
-        sa.Column("completeness", sa.String(24), nullable=False),
+        *_strings("completeness"),
         sa.Column("details", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(
             ["item_id"],
@@ -216,8 +200,7 @@ def _proposal() -> None:
         "proposal",
         *_strings("id"),
         sa.Column("revision", sa.Integer(), nullable=False),
-        sa.Column("state", sa.String(24), nullable=False),
-        *_strings("action", "scope"),
+        *_strings("state", "action", "scope"),
         *_strings("item_id", nullable=True),
         *_strings("memory_id"),
         *_strings("base_revision", nullable=True),
@@ -229,11 +212,9 @@ def _proposal() -> None:
         sa.Column("confidence", sa.Float(), nullable=False),
         sa.Column("evidence", sa.JSON(), nullable=False),
         sa.Column("flags", sa.JSON(), nullable=False),
-        sa.Column("source_label", sa.String(24), nullable=False),
-        sa.Column("actor_kind", sa.String(24), nullable=False),
-        *_strings("actor_name"),
+        *_strings("source_label", "actor_kind", "actor_name"),
         sa.Column("submitted_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("decided_by", sa.String(24), nullable=True),
+        *_strings("decided_by", nullable=True),
         sa.Column("problem", sa.Text(), nullable=False),
         sa.CheckConstraint(
             "state <> 'promoted' OR decided_by IS NOT DISTINCT FROM 'owner'", name="only_owner_promotes"
@@ -244,11 +225,11 @@ def _proposal() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index(op.f("ix_proposal_fingerprint"), "proposal", ["fingerprint"], unique=False)
-    op.create_index("proposal_item", "proposal", ["item_id"], unique=False)
-    op.create_index("proposal_memory", "proposal", ["memory_id"], unique=False)
-    op.create_index("proposal_path", "proposal", ["path"], unique=False)
-    op.create_index("proposal_state", "proposal", ["state"], unique=False)
+    op.create_index("ix_proposal_fingerprint", "proposal", ["fingerprint"])
+    op.create_index("proposal_item", "proposal", ["item_id"])
+    op.create_index("proposal_memory", "proposal", ["memory_id"])
+    op.create_index("proposal_path", "proposal", ["path"])
+    op.create_index("proposal_state", "proposal", ["state"])
 
 
 def _decision() -> None:
@@ -256,14 +237,11 @@ def _decision() -> None:
         "decision",
         *_strings("id", "proposal_id"),
         sa.Column("proposal_revision", sa.Integer(), nullable=False),
-        sa.Column("verdict", sa.String(24), nullable=False),
-        *_strings("digest"),
+        *_strings("verdict", "digest"),
         sa.Column("shown_ms", sa.Integer(), nullable=False),
-        sa.Column("reason_code", sa.String(24), nullable=True),
+        *_strings("reason_code", nullable=True),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("actor_kind", sa.String(24), nullable=False),
-        *_strings("actor_name"),
-        sa.Column("channel", sa.String(24), nullable=False),
+        *_strings("actor_kind", "actor_name", "channel"),
         sa.Column("decided_at", sa.DateTime(timezone=True), nullable=False),
         *_strings("memory_id", "revision_id", nullable=True),
         sa.CheckConstraint("actor_kind IS NOT DISTINCT FROM 'owner'", name="only_owner_decides"),
@@ -273,7 +251,7 @@ def _decision() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index(op.f("ix_decision_proposal_id"), "decision", ["proposal_id"], unique=False)
+    op.create_index("ix_decision_proposal_id", "decision", ["proposal_id"])
 
 
 def _memory_revision() -> None:
@@ -285,10 +263,9 @@ def _memory_revision() -> None:
         *_strings("digest", nullable=True),
         *_strings("title"),
         sa.Column("l0", sa.Text(), nullable=False),
-        sa.Column("type", sa.String(24), nullable=False),
+        *_strings("type"),
         sa.Column("tags", sa.JSON(), nullable=False),
-        *_strings("proposal_id", "decision_id"),
-        sa.Column("approved_by", sa.String(24), nullable=False),
+        *_strings("proposal_id", "decision_id", "approved_by"),
         sa.Column("recorded_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("retired_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint("approved_by IS NOT DISTINCT FROM 'owner'", name="only_owner_approves"),
@@ -302,4 +279,4 @@ def _memory_revision() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index(op.f("ix_memory_revision_memory_id"), "memory_revision", ["memory_id"], unique=False)
+    op.create_index("ix_memory_revision_memory_id", "memory_revision", ["memory_id"])
