@@ -79,7 +79,18 @@ def settings() -> Iterator[str]:
 
 def routes() -> Iterator[str]:
     """Every route and the power that it asks for."""
-    yield from ()
+    from fastapi.routing import APIRoute
+
+    from api.access import TABLE
+    from api.routes import ROUTERS
+
+    rows = []
+    for route in (route for router in ROUTERS for route in router.routes):
+        assert isinstance(route, APIRoute)
+        methods = ", ".join(sorted(route.methods))
+        about = _first_line(route.endpoint).partition(". ")[0]
+        rows.append((methods, f"`{route.path}`", str(TABLE[route.operation_id or ""]), about))
+    yield from table(("method", "path", "power", "what it does"), rows)
 
 
 def verbs() -> Iterator[str]:
