@@ -139,8 +139,12 @@ def open_database(location: Path | str, on_broken: Callable[[Exception], None] |
     writer, reader = sqlite_engine(location) if isinstance(location, Path) else postgresql_engine(location)
     try:
         migrate(writer)
-    except DBAPIError as error:
-        raise _classified(error) from error
+    except BaseException as error:
+        writer.dispose()
+        reader.dispose()
+        if isinstance(error, DBAPIError):
+            raise _classified(error) from error
+        raise
     return Database(writer, reader, on_broken)
 
 

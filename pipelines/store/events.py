@@ -113,12 +113,13 @@ def chain_head(session: Session) -> tuple[int, str]:
 def verify_chain(session: Session) -> ChainCheck:
     """Recomputes the whole chain; names the first event that is altered, missing, moved or beyond the head."""
     previous, expected = _GENESIS, 1
-    for event in session.exec(select(Event).order_by(col(Event.seq)).execution_options(yield_per=500)):
-        if event.seq != expected:
-            return ChainCheck(False, expected, previous, f"event {expected} is missing")
-        if event.previous_hash != previous or event.hash != event_hash(event):
-            return ChainCheck(False, expected, previous, f"event {expected} was altered")
-        previous, expected = event.hash, expected + 1
+    with session.exec(select(Event).order_by(col(Event.seq)).execution_options(yield_per=500)) as chain:
+        for event in chain:
+            if event.seq != expected:
+                return ChainCheck(False, expected, previous, f"event {expected} is missing")
+            if event.previous_hash != previous or event.hash != event_hash(event):
+                return ChainCheck(False, expected, previous, f"event {expected} was altered")
+            previous, expected = event.hash, expected + 1
     seq, head = chain_head(session)
     if (seq, head) != (expected - 1, previous):
         return ChainCheck(
