@@ -74,3 +74,8 @@ class DaemonPort(Protocol):
     @property
     def version(self) -> str:
         """Of the distribution."""
+
+
+def login_link(port: int, code: str) -> str:
+    """Where a browser opens its session; the code stands after ``#``, which no browser sends to a server."""
+    return f"http://{PAGE_HOST}:{port}/login#code={code}"

@@ -1,0 +1,1 @@
+"""The review pages: HTML that works without a script; renders nothing of what was captured."""

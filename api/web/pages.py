@@ -1,0 +1,170 @@
+"""The review pages: list, one proposal, the owner's decision by form; inbox and sign in. Decides nothing by itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+
+from api.auth import COOKIE
+from api.doorway import DeclaredRoute
+from api.paging import DEFAULT_LIMIT, Cursor, cursor_of, last_id
+from api.problems import request_id
+from api.surface import Acting, Asking, Here
+from api.web import card
+from api.web.looks import shown_ms
+from api.web.render import HERE, page
+from api.web.words import DONE
+from pipelines import review
+from pipelines.model.actor import Channel
+from pipelines.model.errors import Broken, Conflict, Unauthenticated
+from pipelines.model.identity import check_id
+from pipelines.model.lifecycle import ItemState, ProposalState, RejectReason
+from pipelines.store import items
+
+router = APIRouter(route_class=DeclaredRoute, include_in_schema=False, default_response_class=HTMLResponse)
+
+Field = Annotated[str, Form(max_length=200)]
+Number = Annotated[int, Form(ge=1, lt=2**31)]
+
+
+@router.get("/", operation_id="open_start")
+def open_start(request: Request) -> Response:
+    """Leads to the review; a visitor from another site is shown where it leads, since no cookie came along."""
+    if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+        return page("start.html")
+    return RedirectResponse("/review", 303)
+
+
+@router.get("/login", operation_id="open_login")
+def open_login() -> Response:
+    """The form for the one-time code."""
+    return page("login.html", problem="")
+
+
+@router.post("/login", operation_id="enter_code")
+def enter_code(here: Here, request: Request, code: Field) -> Response:
+    """Exchanges the code for the cookie."""
+    try:
+        here.codes.redeem(code)
+    except Unauthenticated as error:
+        return page("login.html", 401, problem=f"{error.message}; {error.hint}")
+    secret, _ = here.credentials.open_session(Channel.PAGE, request_id(request.scope))
+    answer = RedirectResponse("/review", 303)
+    answer.set_cookie(COOKIE, secret, path="/", secure=True, httponly=True, samesite="strict")
+    return answer
+
+
+@router.post("/logout", operation_id="leave_session")
+def leave_session(here: Here, caller: Asking, owner: Acting) -> Response:
+    """Ends the session and forgets the cookie."""
+    if caller.session_id is None:
+        raise Broken("an owner without a session reached a page")
+    here.credentials.close_session(caller.session_id, owner)
+    answer = RedirectResponse("/login", 303)
+    answer.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="strict")
+    return answer
+
+
+@router.get("/review", operation_id="open_review")
+def open_review(here: Here, caller: Asking, owner: Acting, cursor: Cursor = None, done: str = "") -> Response:
+    """What waits for a decision, newest first, and what is out of date."""
+    shown = review.list_proposals(
+        here.premises, owner, state=ProposalState.PENDING, limit=DEFAULT_LIMIT, cursor=last_id(cursor, "prp")
+    )
+    stale = review.list_proposals(here.premises, owner, state=ProposalState.STALE, limit=DEFAULT_LIMIT)
+    return page(
+        "review.html",
+        csrf=caller.csrf,
+        entries=[card.entry(view) for view in shown.rows],
+        next_cursor=cursor_of(shown.next_cursor),
+        stale=[card.entry(view) for view in stale.rows],
+        notice=DONE.get(done, ""),
+    )
+
+
+@router.get("/review/{proposal_id}", operation_id="open_proposal")
+def open_proposal(proposal_id: str, here: Here, caller: Asking, owner: Acting, done: str = "") -> Response:
+    """One proposal with exactly the text that an approval would store."""
+    check_id(proposal_id, "prp")
+    return card.answer(here.premises, proposal_id, owner, caller.csrf, notice=DONE.get(done, ""))
+
+
+@router.post("/review/{proposal_id}/approve", operation_id="approve_on_page")
+def approve_on_page(
+    proposal_id: str,
+    here: Here,
+    caller: Asking,
+    owner: Acting,
+    revision: Number,
+    digest: Field,
+    shown_at: Field,
+) -> Response:
+    """Approves what the form showed; when the world moved, shows what there is now and approves nothing."""
+    check_id(proposal_id, "prp")
+    look = shown_ms(shown_at, caller.csrf, proposal_id, revision, here.premises.clock())
+    try:
+        decided = review.approve(
+            here.premises, proposal_id, revision=revision, digest=digest, shown_ms=look, owner=owner
+        )
+    except Conflict as moved:
+        return card.answer(here.premises, proposal_id, owner, caller.csrf, moved=moved)
+    here.daemon.wake()
+    return RedirectResponse(card.next_place(here.premises, owner, "approved" if decided.projected else "kept"), 303)
+
+
+@router.post("/review/{proposal_id}/reject", operation_id="reject_on_page")
+def reject_on_page(
+    proposal_id: str,
+    here: Here,
+    caller: Asking,
+    owner: Acting,
+    revision: Number,
+    digest: Field,
+    shown_at: Field,
+    reason_code: Annotated[RejectReason, Form()] = RejectReason.UNSPECIFIED,
+) -> Response:
+    """Rejects what the form showed."""
+    check_id(proposal_id, "prp")
+    look = shown_ms(shown_at, caller.csrf, proposal_id, revision, here.premises.clock())
+    try:
+        review.reject(
+            here.premises,
+            proposal_id,
+            revision=revision,
+            digest=digest,
+            shown_ms=look,
+            owner=owner,
+            code=reason_code,
+        )
+    except Conflict as moved:
+        return card.answer(here.premises, proposal_id, owner, caller.csrf, moved=moved)
+    here.daemon.wake()
+    return RedirectResponse(card.next_place(here.premises, owner, "rejected"), 303)
+
+
+@router.get("/inbox", operation_id="open_inbox")
+def open_inbox(here: Here, caller: Asking) -> Response:
+    """What was captured: first what needs a person, with the next step, then the latest."""
+    with here.premises.database.read() as session:
+        helpless = items.list_items(session, state=ItemState.QUARANTINED, limit=DEFAULT_LIMIT, cursor=None)
+        latest = items.list_items(session, state=None, limit=DEFAULT_LIMIT, cursor=None)
+    return page(
+        "inbox.html",
+        csrf=caller.csrf,
+        helpless=[card.item_entry(row) for row in helpless.rows],
+        latest=[card.item_entry(row) for row in latest.rows],
+    )
+
+
+@router.get("/static/narthex.css", operation_id="read_style")
+def read_style() -> Response:
+    """The one style sheet."""
+    return FileResponse(HERE / "static" / "narthex.css", media_type="text/css")
+
+
+@router.get("/static/login.js", operation_id="read_script")
+def read_script() -> Response:
+    """The one script; the pages work without it."""
+    return FileResponse(HERE / "static" / "login.js", media_type="text/javascript")
