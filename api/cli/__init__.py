@@ -1,0 +1,1 @@
+"""The command ``narthex``: a file a verb, found by its name; a thin client that imports only the standard library."""
