@@ -1,4 +1,4 @@
-"""Makes names and bytes survive a power cut: the only place that calls fsync. Never decides what is written or where."""
+"""Makes names and bytes survive a power cut: the only place that calls fsync. Never decides what is written."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def make_folders(path: Path, below: Path) -> None:
 
 def _make_folder(folder: Path, parent: Path) -> None:
     try:
-        os.mkdir(folder, _FOLDER_MODE)
+        folder.mkdir(_FOLDER_MODE)
     except FileExistsError:
         if folder.is_symlink() or not folder.is_dir():
             raise Invalid(f"{folder.name!r} is not a folder", hint="Move it away, or choose another folder.") from None
@@ -79,5 +79,7 @@ def _make_folder(folder: Path, parent: Path) -> None:
 def disk_error(error: OSError, message: str) -> NarthexError:
     """The error to raise for ``error``: ``StorageFull`` when there is no room, else ``Transient``."""
     if error.errno in _FULL:
-        return StorageFull(f"{message}: there is no space left", hint="Free some space; the next try follows by itself.")
+        return StorageFull(
+            f"{message}: there is no space left", hint="Free some space; the next try follows by itself."
+        )
     return Transient(f"{message}: {error.strerror or error}")
