@@ -16,7 +16,6 @@ from pipelines.model.failpoint import reach
 from pipelines.model.lifecycle import ItemState, QuarantineReason
 from pipelines.model.records import Artefact, Item
 from pipelines.model.values import Completeness, Extracted, Extraction, ItemKind, Normalized, Stage, Suggestion
-from pipelines.normalize import VERSION as NORMALIZE_VERSION
 from pipelines.normalize import normalize
 from pipelines.premises import Premises
 from pipelines.propose import submit_for_item, suggestions_for
@@ -24,6 +23,7 @@ from pipelines.store import items, proposals
 from pipelines.store.items import Lease
 from pipelines.store.moves import move_item
 
+_NORMALIZE_VERSION: Final = "1"
 _WORKER: Final = daemon_actor(name="worker")
 
 
@@ -72,7 +72,7 @@ def clean(p: Premises, item: Item) -> Outcome:
         item_id=item.id,
         stage=Stage.NORMALIZED,
         made_by="normalize",
-        version=NORMALIZE_VERSION,
+        version=_NORMALIZE_VERSION,
         text=text.markdown,
         meta={
             "title": text.title,

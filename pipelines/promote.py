@@ -124,7 +124,8 @@ def project(p: Premises, memory_id: str) -> bool:
 
 def _place(p: Premises, memory: Memory, revision: MemoryRevision) -> str:
     if revision.content is None:
-        remove_note(p.home.vault, memory.path, memory.written_digest)
+        if memory.written_digest is not None:
+            remove_note(p.home.vault, memory.path, memory.written_digest)
         return memory.path
     try:
         return write_note(p.home.vault, memory.path, revision.content, memory.written_digest).path
