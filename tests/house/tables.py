@@ -87,7 +87,7 @@ def routes() -> Iterator[str]:
     rows = []
     for route in (route for router in ROUTERS for route in router.routes):
         assert isinstance(route, APIRoute)
-        methods = ", ".join(sorted(route.methods))
+        methods = ", ".join(sorted(route.methods or ()))
         about = _first_line(route.endpoint).partition(". ")[0]
         rows.append((methods, f"`{route.path}`", str(TABLE[route.operation_id or ""]), about))
     yield from table(("method", "path", "power", "what it does"), rows)
