@@ -7,7 +7,7 @@ is loose.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tests.house.source_tree import Source
@@ -33,6 +33,10 @@ class Uses:
     """``Name(…)``: an enum that is called parses a value from outside."""
     annotated: set[str] = field(default_factory=set)
     """Names in the annotations of class fields."""
+    fields: set[str] = field(default_factory=set)
+    """Names of annotated class fields: in an answer of the API they are filled by name."""
+    checked: set[str] = field(default_factory=set)
+    """Columns named in a CHECK of the database, which reads them itself."""
     texts: set[str] = field(default_factory=set)
     """String constants."""
 
@@ -54,9 +58,12 @@ def _visit(node: ast.AST, uses: Uses, *, compared: bool) -> None:
         called = _called_name(node)
         uses.called.add(called)
         uses.built.update((called, keyword.arg) for keyword in node.keywords if keyword.arg)
+        if called == "only_owner":
+            uses.checked.update(str(text.value) for text in node.args if isinstance(text, ast.Constant))
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         uses.texts.add(node.value)
     elif isinstance(node, ast.AnnAssign):
+        uses.fields.update(name.id for name in ast.walk(node.target) if isinstance(name, ast.Name))
         uses.annotated.update(name.id for name in ast.walk(node.annotation) if isinstance(name, ast.Name))
     if isinstance(node, ast.Dict):
         for key in filter(None, node.keys):
@@ -86,8 +93,8 @@ def loose_members(enum: str, members: Iterable[str], uses: Uses, shown: bool) ->
             yield f"{enum}.{member} is never read"
 
 
-def loose_columns(row: str, columns: Iterable[str], uses: Uses) -> Iterator[str]:
-    """Columns that no code fills, and columns that no code looks at."""
+def loose_columns(row: str, columns: Iterable[str], uses: Uses, read: Collection[str] = ()) -> Iterator[str]:
+    """Columns that no code fills, and columns that no code looks at; ``read``: those that are, without being named."""
     for column in columns:
         by_call = any(
             name == column and (called in (row, *_ROW_CALLS) or called.startswith("move_"))
@@ -95,14 +102,14 @@ def loose_columns(row: str, columns: Iterable[str], uses: Uses) -> Iterator[str]
         )
         if not by_call and column not in uses.stored and column not in uses.texts:
             yield f"{row}.{column} is never written"
-        if column not in uses.loaded:
+        if column not in uses.loaded and column not in read:
             yield f"{row}.{column} is never read"
 
 
-def loose_fields(kind: str, fields: Iterable[str], uses: Uses) -> Iterator[str]:
+def loose_fields(kind: str, fields: Iterable[str], uses: Uses, read: Collection[str] = ()) -> Iterator[str]:
     """Fields of a value that no code looks at."""
     for name in fields:
-        if name not in uses.loaded:
+        if name not in uses.loaded and name not in read:
             yield f"{kind}.{name} is never read"
 
 

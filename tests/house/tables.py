@@ -83,9 +83,10 @@ def routes() -> Iterator[str]:
 
     from api.access import TABLE
     from api.routes import ROUTERS
+    from api.web import pages
 
     rows = []
-    for route in (route for router in ROUTERS for route in router.routes):
+    for route in (route for router in (*ROUTERS, pages.router) for route in router.routes):
         assert isinstance(route, APIRoute)
         methods = ", ".join(sorted(route.methods or ()))
         about = _first_line(route.endpoint).partition(". ")[0]
