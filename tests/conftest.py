@@ -7,20 +7,19 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
+from pipelines.isolate import ExtractionPool, Limits
 from pipelines.model.identity import Ids
 from pipelines.model.values import Home
+from pipelines.premises import Premises
 from pipelines.store.database import Database, open_database
 from tests.clock import SettableClock
 from tests.need import need, postgresql_programs
+from tests.opening import opened_premises
 from tests.postgres import Cluster, running_cluster
-
-if TYPE_CHECKING:
-    from pipelines.isolate import ExtractionPool
-    from pipelines.premises import Premises
 
 _database_numbers: Final = itertools.count(1)
 
@@ -91,8 +90,6 @@ def database(location: Path | str) -> Iterator[Database]:
 @pytest.fixture
 def extraction() -> Iterator[ExtractionPool]:
     """One real child for reading files; it starts when the first file is read."""
-    from pipelines.isolate import ExtractionPool, Limits
-
     pool = ExtractionPool(Limits())
     yield pool
     pool.close()
@@ -101,8 +98,6 @@ def extraction() -> Iterator[ExtractionPool]:
 @pytest.fixture
 def premises(home: Home, clock: SettableClock, ids: Ids, extraction: ExtractionPool) -> Iterator[Premises]:
     """A whole narthex on SQLite, without the process around it."""
-    from tests.opening import opened_premises
-
     with opened_premises(home, home.database, clock, ids, extraction) as premises:
         yield premises
 
@@ -112,7 +107,5 @@ def premises_on_both(
     home: Home, location: Path | str, clock: SettableClock, ids: Ids, extraction: ExtractionPool
 ) -> Iterator[Premises]:
     """The same; the test runs once on SQLite and once on PostgreSQL."""
-    from tests.opening import opened_premises
-
     with opened_premises(home, location, clock, ids, extraction) as premises:
         yield premises
