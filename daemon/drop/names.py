@@ -1,0 +1,105 @@
+"""Names in the drop folder: which are not for us, what a person is shown, what a twin is called. Touches no disk.
+
+A name on disk is bytes. It is moved with its own bytes; only what people and the database see is made clean text.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+DONE: Final = "_done"
+DUPLICATES: Final = "_duplicates"
+FAILED: Final = "_failed"
+NEEDS_HELP: Final = "_needs-help"
+STATUS: Final = "STATUS.md"
+QUEUE: Final = ".queue"
+OUR_FOLDERS: Final = (DONE, DUPLICATES, FAILED, NEEDS_HELP)
+NAME_BYTES: Final = 255
+
+# Unfinished downloads, editors' and synchronisers' own files. ".*" also hides .queue, which is drained apart.
+_IGNORED: Final = (
+    ".*", "~$*", "*.part", "*.partial", "*.crdownload", "*.download", "*.tmp", "*.nx-tmp", "#*#", "*~",
+    "*.sync-conflict-*", "desktop.ini", "Thumbs.db",
+)  # fmt: skip
+_IGNORED_PATTERN: Final = re.compile("|".join(fnmatch.translate(pattern) for pattern in _IGNORED), re.IGNORECASE)
+# control characters and those that reorder or hide text: a name must not be able to look like another one
+_UNSHOWABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def ignored(parts: Sequence[str]) -> bool:
+    """Whether a path, relative to the drop folder, is none of our business: a part on the list, or our own folders."""
+    return parts[0] in OUR_FOLDERS or tuple(parts) == (STATUS,) or any(_IGNORED_PATTERN.match(part) for part in parts)
+
+
+def shown(name: str) -> str:
+    """The name for people and the database: NFC, valid Unicode, one line; what cannot be shown becomes U+FFFD."""
+    text = os.fsencode(name).decode("utf-8", "replace")
+    return unicodedata.normalize("NFC", _UNSHOWABLE.sub("�", text))
+
+
+def stored(relative: str) -> str:
+    """The path for the database: its own characters where they are UTF-8, else with ``\\xNN`` for the odd bytes."""
+    return os.fsencode(relative).decode("utf-8", "backslashreplace")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the folders above a dropped file say about it."""
+
+    scope: str | None
+    tags: tuple[str, ...]
+
+
+def labels(parts: Sequence[str], scopes: Sequence[str]) -> Labels:
+    """From the folders between the drop folder and the file: the first is a scope if declared, all others are tags."""
+    folders = [shown(part) for part in parts]
+    if folders and folders[0] in scopes:
+        return Labels(folders[0], _tags(folders[1:]))
+    return Labels(None, _tags(folders))
+
+
+def _tags(folders: Sequence[str]) -> tuple[str, ...]:
+    tags = (re.sub(r"[^\w/-]+", "-", folder.casefold()).strip("-")[:60] for folder in folders)
+    return tuple(dict.fromkeys(tag for tag in tags if tag))
+
+
+def twins(name: str) -> Iterator[str]:
+    """``name``, then ``name-2``, ``name-3``… before the extension; each at most 255 bytes, for ever."""
+    yield fitting(name, "")
+    number = 2
+    while True:
+        yield fitting(name, f"-{number}")
+        number += 1
+
+
+def fitting(name: str, suffix: str, extension: str | None = None) -> str:
+    """``name`` with ``suffix`` before its extension (or with ``extension`` behind all of it), cut to fit 255 bytes.
+
+    Where something is cut off, eight characters of the whole name's digest stand in for it.
+    """
+    raw = os.fsencode(name)
+    stem, dot, last = raw.rpartition(b".")
+    ending = dot + last
+    if extension is not None:
+        stem, ending = raw, extension.encode()
+    elif not stem or len(ending) > 40:
+        stem, ending = raw, b""
+    tail = suffix.encode() + ending
+    if len(stem) + len(tail) > NAME_BYTES:
+        mark = b"~" + sha256(raw).hexdigest()[:8].encode()
+        stem = _cut(stem, NAME_BYTES - len(tail) - len(mark)) + mark
+    return os.fsdecode(stem + tail)
+
+
+def _cut(raw: bytes, length: int) -> bytes:
+    """At most ``length`` bytes, not in the middle of a UTF-8 character."""
+    while length > 0 and raw[length : length + 1] and raw[length] & 0xC0 == 0x80:
+        length -= 1
+    return raw[:length]

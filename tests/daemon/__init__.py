@@ -1,0 +1,1 @@
+"""Tests of the process: settings, lock, watched folders, schedule."""
