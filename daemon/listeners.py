@@ -1,0 +1,168 @@
+"""The two doors: TCP on the loopback and the Unix socket, in one loop. Says who may come in, not what they may do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+import stat
+import struct
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from api.ports import LISTENER_KEY, Listener
+from daemon.single_instance import Occupied
+from pipelines.model.errors import Invalid
+
+Scope = MutableMapping[str, Any]
+Application = Callable[[Scope, Any, Any], Awaitable[None]]
+
+LOOPBACK: Final = "127.0.0.1"
+_BACKLOG: Final = 512
+_GRACE_SECONDS: Final = 8  # for answers under way when the process is asked to end
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+def bind_loopback(port: int) -> socket.socket:
+    """A listening socket; 0 takes any free port. Raises ``Occupied`` when another program has the port."""
+    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind((LOOPBACK, port))
+        door.listen(_BACKLOG)
+    except OSError as error:
+        door.close()
+        if error.errno == errno.EADDRINUSE:
+            raise Occupied(
+                f"port {port} of {LOOPBACK} is taken by another program",
+                hint="Set another one: port in narthex.toml, NARTHEX_PORT or --port.",
+            ) from error
+        raise Invalid(f"narthexd cannot listen on {LOOPBACK}:{port}: {error.strerror}") from error
+    return door
+
+
+def bind_socket(path: Path) -> socket.socket:
+    """A listening Unix socket that only this user may open. Whoever calls it holds the lock: what lies there is stale.
+
+    Raises ``Occupied`` when something else than an old socket of this user is there.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        status = path.lstat()
+        if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.getuid():
+            raise Occupied(f"{path} is in the way of the socket", hint="Move it away.")
+        path.unlink()
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        door.bind(os.fspath(path))
+        door.listen(_BACKLOG)
+    except OSError as error:
+        door.close()
+        raise Invalid(f"the socket {path} cannot be made: {error.strerror}") from error
+    finally:
+        os.umask(before)
+    return door
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """Whose program is at the other end of a Unix socket, as the kernel says."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(raw)[1])
+
+
+class SameUserProtocol(H11Protocol):
+    """HTTP for programs of this user and of root; a connection of anyone else is closed before a byte is read."""
+
+    allowed: frozenset[int] = frozenset({0, os.getuid()})
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Called by the loop."""
+        super().connection_made(transport)
+        connection = transport.get_extra_info("socket")
+        if peer_uid(connection) not in self.allowed:
+            transport.abort()
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to us: two of them in one process would fight over them."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Called by ``serve``."""
+        yield
+
+
+def marked(app: Application, door: Listener) -> Application:
+    """``app``, told with every request through which door it came."""
+
+    async def through_door(scope: Scope, receive: Any, send: Any) -> None:
+        scope.setdefault("state", {})[LISTENER_KEY] = door
+        await app(scope, receive, send)
+
+    return through_door
+
+
+class Doors:
+    """Serves until ``close`` is called (from any thread) or a signal arrives; then lets answers under way finish."""
+
+    def __init__(self, app: Application, loopback: socket.socket, unix: socket.socket) -> None:
+        self._served = [
+            (_server(marked(app, Listener.TCP), H11Protocol), loopback),
+            (_server(marked(app, Listener.SOCKET), SameUserProtocol), unix),
+        ]
+        self._closing = False
+
+    def serve(self, opened: Callable[[], None]) -> None:
+        """Blocks. ``opened`` is called once both doors answer."""
+        asyncio.run(self._serve(opened))
+
+    def close(self) -> None:
+        """Asks ``serve`` to return; harmless before and after it."""
+        self._closing = True
+        for server, _ in self._served:
+            server.should_exit = True
+
+    async def _serve(self, opened: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._asked_to_end)
+        tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in self._served]
+        while not self._closing and not all(server.started for server, _ in self._served):
+            if any(task.done() for task in tasks):
+                break
+            await asyncio.sleep(0.01)
+        if not self._closing and not any(task.done() for task in tasks):
+            await loop.run_in_executor(None, opened)
+        await asyncio.gather(*tasks)
+
+    def _asked_to_end(self) -> None:
+        """A second signal does not wait for answers."""
+        if self._closing:
+            for server, _ in self._served:
+                server.force_exit = True
+        self.close()
+
+
+def _server(app: Application, protocol: type[H11Protocol]) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            app,
+            http=protocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            backlog=_BACKLOG,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+    )
