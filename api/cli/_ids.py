@@ -12,7 +12,7 @@ from api.cli._documents import text
 from api.cli._homes import cache_folder, write_private
 from api.cli._session import Session, Usage
 from api.client import home_key
-from pipelines.model.errors import NotFound
+from pipelines.model.errors import NotFound, NotPermitted
 from pipelines.model.lifecycle import MemoryState, ProposalState
 
 PLACES: Final = {
@@ -33,7 +33,7 @@ _STATES: Final[Mapping[str, Sequence[Mapping[str, str]]]] = {
 
 
 def resolve(session: Session, word: str, kinds: Sequence[str]) -> str:
-    """The one id that ``word`` means among ``kinds``; a tail is sought in the last list, then in the newest thousand of each list.
+    """The one id that ``word`` means among ``kinds``; a tail is sought in the last list, then in the newest ones.
 
     Raises ``Usage`` for an id of another kind and for a tail that several ids have, ``NotFound`` for none.
     """
@@ -75,8 +75,9 @@ def _with_tail(tail: str, ids: Iterable[str]) -> list[str]:
 def _listed(session: Session, kinds: Sequence[str]) -> Iterable[str]:
     for kind in kinds:
         for query in _STATES.get(kind, ({},)):
-            for row in session.client.pages(PLACES[kind], query, _NEWEST):
-                yield text(row, "id")
+            with suppress(NotPermitted):  # what the credential may not list is none of its ids
+                for row in session.client.pages(PLACES[kind], query, _NEWEST):
+                    yield text(row, "id")
 
 
 def _last_list(session: Session) -> list[str]:

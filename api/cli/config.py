@@ -9,8 +9,8 @@ import tomllib
 from api.cli._documents import rows, text
 from api.cli._session import Session
 from api.cli._verbs import Verb
-from api.client import JsonObject, Unreachable, port_of
-from pipelines.model.errors import Unauthenticated
+from api.client import JsonObject, port_of
+from pipelines.model.errors import Refused, Transient
 
 _WRONG = 1
 
@@ -66,7 +66,7 @@ def _wrong_in_file(session: Session) -> tuple[list[str], bool]:
         return [*wrong, f"{path} is not valid TOML: {error}"], False
     try:
         known = {text(row, "key") for row in rows(session.client.call("GET", "/v1/settings"))}
-    except (Unreachable, Unauthenticated):
+    except (Transient, Refused):
         return wrong, True
     return [*wrong, *(f"no setting is called {key!r}" for key in keys if key not in known)], False
 
