@@ -107,7 +107,9 @@ def _confirmed(session: Session, candidate: Candidate) -> tuple[Memory, MemoryRe
 
 def _hit(memory: Memory, revision: MemoryRevision, score: float, wanted: QueryPlan) -> Hit:
     text = parse(revision.content or "", revision.title)
-    best = snippet("\n".join((text.l0, text.l1, text.l2)), wanted.terms)
+    best = snippet(f"{text.l1}\n{text.l2}", wanted.terms)
+    if not best.matches:  # it is the title, a tag or L0 that matches
+        best = snippet(text.l0, wanted.terms)
     return Hit(
         memory_id=memory.id,
         revision_id=revision.id,
@@ -118,5 +120,5 @@ def _hit(memory: Memory, revision: MemoryRevision, score: float, wanted: QueryPl
         verification=memory.verification,
         snippet=best.text,
         matches=best.matches,
-        score=round(score, 4),
+        score=score,
     )

@@ -42,16 +42,17 @@ def snippet(text: str, terms: tuple[str, ...]) -> Snippet:
 
 
 def _matches(text: str, terms: tuple[str, ...]) -> list[_Match]:
-    spaced = [term for term in terms if not unspaced(term)]
-    known: dict[str, str | None] = {}
+    # most words of a long text share no beginning with any term: they must cost next to nothing
+    beginnings: dict[str, list[str]] = {}
+    for term in terms:
+        if not unspaced(term):
+            beginnings.setdefault(term[:_SAME_BEGINNING], []).append(term)
     found: list[_Match] = []
-    for place in _WORD.finditer(text) if spaced else ():
-        word = place[0]
-        if word not in known:
-            folded = fold(word)
-            known[word] = next((term for term in spaced if _same(folded, term)), None)
-        if term := known[word]:
-            found.append(_Match(place.start(), place.end(), term))
+    for place in _WORD.finditer(text) if beginnings else ():
+        word = fold(place[0])
+        alike = beginnings.get(word[:_SAME_BEGINNING], ())
+        if answered := next((term for term in alike if _same(word, term)), None):
+            found.append(_Match(place.start(), place.end(), answered))
     for term in terms:
         if unspaced(term):
             found += [_Match(place.start(), place.end(), term) for place in re.finditer(re.escape(term), text)]
