@@ -63,6 +63,8 @@ def clean(p: Premises, item: Item) -> Outcome:
     """Text → clean Markdown with title, author, dates and language."""
     source = _artefact(p, item, Stage.EXTRACTED)
     meta = {str(key): str(value) for key, value in source.meta.items() if key != "detected_by"}
+    if item.kind is ItemKind.TEXT:
+        meta["title"] = item.name  # what the person called it, or its first line
     extracted = Extracted(source.text, meta, source.completeness, tuple(source.details))
     extraction = Extraction(
         extracted, item.media_type or "", str(source.meta.get("detected_by", "")), source.made_by, source.version

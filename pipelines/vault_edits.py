@@ -121,6 +121,7 @@ def _moved(p: Premises, memory: Memory, strangers: dict[str, VaultFile], report:
         events.append(session, _EDITOR, "followed", memory.id, now=p.clock(), reason="the file was moved in the vault")
 
     p.database.write(follow)
+    memory.path = target  # the row in hand is detached; what follows compares it with the stored one
     p.index.drop(memory.id)  # carries the old path; the next refresh puts it back
     return found
 

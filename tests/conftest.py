@@ -87,7 +87,7 @@ def database(location: Path | str) -> Iterator[Database]:
     database.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def extraction() -> Iterator[ExtractionPool]:
     """One real child for reading files; it starts when the first file is read."""
     pool = ExtractionPool(Limits())

@@ -141,9 +141,9 @@ def _move(
         statement = statement.where(col(getattr(row_type, name)) == value)
     statement = statement.values({column: move.target, **changes}).execution_options(synchronize_session=False)
     outcome = session.execute(statement)
-    if not isinstance(outcome, CursorResult) or outcome.rowcount != 1:
+    if before is None or not isinstance(outcome, CursorResult) or outcome.rowcount != 1:
         raise StaleState(f"{row_id} is {was or 'unknown'}: '{move.event}' does not lead on from there")
-    session.expire_all()
+    session.refresh(before)  # whoever holds the row in this session sees what it became
     shown = digests or (was, str(move.target))
     events.append(session, actor, move.event, row_id, now=now, before=shown[0], after=shown[1], reason=reason)
 

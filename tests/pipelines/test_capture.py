@@ -24,7 +24,8 @@ def test_a_text_is_durable_and_told(premises: Premises) -> None:  # F-004
     item = captured.item
     assert (item.kind, item.state, item.name) == (ItemKind.TEXT, ItemState.FETCHED, "Buy silica gel")
     assert item.tags == ["garden", "seed-bank"]
-    assert originals.open_original(premises.home.originals, item.original_digest).read() == b"Buy silica gel"
+    with originals.open_original(premises.home.originals, item.original_digest) as original:
+        assert original.read() == b"Buy silica gel"
     with premises.database.read() as session:
         assert [event.action for event in events.timeline(session, item.id)] == ["captured"]
 

@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.capture import capture_text
 from pipelines.index.refresh import catch_up
+from pipelines.index.search_index import Stamp
 from pipelines.model.failpoint import install
 from pipelines.model.lifecycle import MemoryState, Verification
 from pipelines.premises import Premises
@@ -59,7 +60,7 @@ def test_a_crash_at_any_point_is_finished_by_recover(premises: Premises, point: 
     assert file_of(premises, memory.id).read_text() == revision.content
     assert [path.name for path in premises.home.vault.rglob("*.nx-tmp")] == []
     catch_up(premises.database, premises.index)
-    assert premises.index.stamps()[memory.id] == (revision.id, revision.digest)
+    assert premises.index.stamps()[memory.id] == Stamp(revision.id, str(revision.digest), memory.scope)
 
 
 def test_projecting_again_changes_nothing(premises: Premises) -> None:

@@ -8,6 +8,7 @@ import pytest
 from sqlmodel import Session
 
 from pipelines.capture import capture_text
+from pipelines.index.search_index import Stamp
 from pipelines.model.actor import Actor
 from pipelines.model.errors import (
     Busy,
@@ -48,7 +49,7 @@ def test_what_is_approved_is_what_was_shown_is_what_is_written(premises: Premise
     assert file_of(premises, memory.id).read_bytes() == str(shown.content).encode()
     assert revision.digest == digest_text(str(shown.content))
     assert (decided.decision.verdict, decided.decision.shown_ms) == (Verdict.APPROVE, 900)
-    assert premises.index.stamps()[memory.id] == (revision.id, revision.digest)
+    assert premises.index.stamps()[memory.id] == Stamp(revision.id, str(revision.digest), memory.scope)
 
 
 def test_a_decision_resolves_the_item(premises: Premises) -> None:
