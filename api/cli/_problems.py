@@ -72,6 +72,11 @@ def of_system(error: OSError) -> NarthexError:
     return Unreadable(message, hint="Check who may read and write there.")
 
 
+def failed(document: JsonObject) -> bool:
+    """Whether this row of a batch stands for an error; an item has a field ``problem`` of its own."""
+    return "subject" in document
+
+
 def each(
     session: Session, things: Sequence[Thing], step: Callable[[Thing], JsonObject]
 ) -> tuple[list[JsonObject], int]:

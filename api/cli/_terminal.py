@@ -44,8 +44,8 @@ class RealTerminal:
             raise Usage(_REAL_ONLY)
         import termios
 
-        self.show(question)
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        self.show(question)
         return os.fsdecode(sys.stdin.buffer.readline()).rstrip("\r\n")
 
 

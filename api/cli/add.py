@@ -12,7 +12,7 @@ from typing import Final
 from api.cli._captures import Capture, Labels, from_stream, guessed, send
 from api.cli._documents import text
 from api.cli._documents import words as words_of
-from api.cli._problems import each
+from api.cli._problems import each, failed
 from api.cli._queue import put, waiting
 from api.cli._session import Session
 from api.cli._verbs import Verb
@@ -45,7 +45,7 @@ def _run(args: argparse.Namespace, session: Session) -> int:
             items = [_settled(session, item) for item in items]
         except (Refused, Transient) as error:
             problem = error  # the captures are safe: what they are comes out before the reason why waiting failed
-    taken = [item for item in items if "problem" not in item]
+    taken = [item for item in items if not failed(item)]
     if not session.answered({"items": items}, [text(item, "id") or text(item, "key") for item in taken]):
         for item in taken:
             _show(session, item)
@@ -89,7 +89,7 @@ def _settled(session: Session, item: JsonObject) -> JsonObject:
     """The item as it is when the daemon has done its part. Raises ``Transient`` after two minutes."""
     deadline = time.monotonic() + _WAIT_SECONDS
     pause = threading.Event()
-    while "problem" not in item:
+    while not failed(item):
         if item.get("queued"):
             raise Unreachable("no daemon works on it yet", hint="narthexd")
         item = session.client.call("GET", f"/v1/items/{text(item, 'id')}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from api.cli._documents import rows, text
 from api.cli._ids import remember, resolve
-from api.cli._problems import each
+from api.cli._problems import each, failed
 from api.cli._session import Session, Usage
 from api.cli._terminal import confirmed
 from api.cli._verbs import Verb
@@ -82,7 +82,7 @@ def _move(session: Session, action: str, typed: Sequence[str], *, sure: bool) ->
         if not confirmed(session.around.terminal, f"Discard {', '.join(ids)}?"):
             return 1
     items, status = each(session, ids, lambda one: session.client.call("POST", f"/v1/items/{one}/{action}", {}))
-    moved = [item for item in items if "problem" not in item]
+    moved = [item for item in items if not failed(item)]
     if not session.answered({"items": items}, [text(item, "id") for item in moved]):
         for item in moved:
             session.line(f"{text(item, 'id')}  {_DONE[action]}  {_title(item)}")

@@ -8,7 +8,7 @@ from typing import Final
 
 from api.cli._documents import rows, text, words
 from api.cli._ids import remember, resolve
-from api.cli._problems import each
+from api.cli._problems import each, failed
 from api.cli._session import Session, Usage
 from api.cli._verbs import Verb
 from api.client import Json, JsonObject
@@ -79,7 +79,7 @@ def _revoke(session: Session, typed: list[str]) -> int:
         raise Usage("say which token to revoke", hint="narthex token revoke ID")
     ids = [resolve(session, word, ("tok",)) for word in typed]
     answers, status = each(session, ids, lambda one: {**session.client.call("DELETE", f"/v1/tokens/{one}"), "id": one})
-    revoked = [text(one, "id") for one in answers if "problem" not in one]
+    revoked = [text(one, "id") for one in answers if not failed(one)]
     if not session.answered({"items": answers}, revoked):
         for one in revoked:
             session.line(f"{one}  revoked")

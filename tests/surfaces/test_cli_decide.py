@@ -227,7 +227,7 @@ def test_a_login_that_has_ended_costs_no_capture(narthex: Commands, server: Scri
 
 def test_waiting_ends_when_the_daemon_has_done_its_part(narthex: Commands, server: ScriptedServer) -> None:
     states = iter(["fetched", "normalized", "proposed", "quarantined"])
-    item = {"id": "itm_01jq7r3k8v2m", "kind": "text"}
+    item = {"id": "itm_01jq7r3k8v2m", "kind": "text", "problem": ""}
     server.on("POST", "/v1/captures", 201, {**item, "state": "fetched"})
     server.table["GET", "/v1/items/itm_01jq7r3k8v2m"] = lambda _: (
         200,
