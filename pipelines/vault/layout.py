@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -54,21 +54,14 @@ def name_key(relative: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", relative).casefold())
 
 
-def names_taken(vault: Path, reserved: Iterable[str]) -> Callable[[str], bool]:
-    """For ``note_path``: whether a path is ``reserved``, or its folder holds that name now (in any case or form)."""
-    keys = {name_key(path) for path in reserved}
-
-    def taken(path: str) -> bool:
-        folder, _, name = path.rpartition("/")
-        if name_key(path) in keys:
-            return True
-        try:
-            with open_folder(vault, folder) as fd:
-                return any(name_key(other) == name_key(name) for other in names_in(fd))
-        except NotFound:
-            return False
-
-    return taken
+def name_taken(vault: Path, path: str) -> bool:
+    """Whether the folder of ``path`` holds that name now, in any case or Unicode form; raises like ``open_folder``."""
+    folder, _, name = path.rpartition("/")
+    try:
+        with open_folder(vault, folder) as fd:
+            return any(name_key(other) == name_key(name) for other in names_in(fd))
+    except NotFound:
+        return False
 
 
 def is_note(relative: str) -> bool:

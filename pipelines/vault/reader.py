@@ -57,15 +57,6 @@ def read_text(vault: Path, path: str) -> str:
         raise Unreadable(f"{path!r} is not UTF-8 text", hint="Save it as UTF-8.") from error
 
 
-def digest_of(vault: Path, path: str) -> str | None:
-    """SHA-256 of the bytes at ``path``; None when there is nothing. Raises like ``read_text``."""
-    try:
-        with _open_note(vault, path) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except NotFound:
-        return None
-
-
 def memory_id_of(text: str) -> str | None:
     """The id of the memory that a file says it is."""
     return memory_file.memory_id_of(text)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import yaml
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.model.errors import Invalid
 from pipelines.model.memory import MemoryText, MemoryType
 from pipelines.vault.memory_file import ParsedFile, parse, render, with_changes
+
+# machines under load are slow, which proves nothing
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 # surrogates are not text: no file and no database can hold them
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
@@ -85,6 +88,7 @@ memories = st.builds(
 )
 
 
+@patient
 @given(memories)
 def test_a_memory_comes_back_exactly_from_its_file(memory: MemoryText) -> None:
     # S-059, L-064: written by a real emitter, read back equal
@@ -93,6 +97,7 @@ def test_a_memory_comes_back_exactly_from_its_file(memory: MemoryText) -> None:
     assert parse(text).problem == ""
 
 
+@patient
 @given(memories)
 def test_other_yaml_readers_see_the_same_header(memory: MemoryText) -> None:
     header = yaml.safe_load(render(memory).split("\n---\n", 1)[0])
@@ -102,6 +107,7 @@ def test_other_yaml_readers_see_the_same_header(memory: MemoryText) -> None:
     assert set(header) <= {"title", "description", "tags", "nx_id", "nx_type", "nx_scope", "created", "source"}
 
 
+@patient
 @given(st.one_of(any_text, st.lists(st.one_of(lines, traps, any_text), max_size=12).map("\n".join)))
 def test_any_text_can_be_read(text: str) -> None:
     for candidate in (text, f"---\n{text}\n---\nbody", f"\ufeff---\r\n{text}\r\n---\r\n"):
@@ -109,6 +115,7 @@ def test_any_text_can_be_read(text: str) -> None:
         assert all(part.encode() is not None for part in (parsed.title, parsed.l0, parsed.l1, parsed.l2))
 
 
+@patient
 @given(memories, wording, st.lists(wording, max_size=3), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_changing_a_line_keeps_every_other_byte(
     memory: MemoryText, title: str, tags: list[str], eol: str, bom: bool
@@ -142,6 +149,7 @@ def test_changing_a_line_keeps_every_other_byte(
     assert changed.split(f"{eol}---{eol}", 1)[1] == text.split(f"{eol}---{eol}", 1)[1]
 
 
+@patient
 @given(st.text(max_size=200), wording)
 def test_changing_any_header_is_right_or_refused(header: str, title: str) -> None:
     text = f"---\n{header}\n---\nbody\n"
