@@ -1,0 +1,36 @@
+"""HTML of mails, documents and whole pages to Markdown, everything kept; finding the main text is not done here."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pipelines.extractors._decode import Decoded, decode
+
+_HEAD_BYTES: Final = 4096  # the standard says 1,024; some pages put a comment before
+_CHARSET: Final = re.compile(
+    rb"""<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})""", re.I
+)
+_XML_DECLARATION: Final = re.compile(r"\s{0,999}<\?xml[^>]{0,500}\?>")
+_NULL_TARGET: Final = re.compile(r"\[([^\[\]\n]{0,500})\]\(\s*\)")
+
+
+def decode_html(raw: bytes, announced: str | None = None) -> Decoded:
+    """Text of an HTML file: BOM, then the encoding announced outside, then the one in the file, then detection."""
+    found = _CHARSET.search(raw[:_HEAD_BYTES])
+    inside = found.group(1).decode("ascii", "replace") if found else None
+    decoded = decode(raw, announced or inside)
+    # a str with an encoding declaration is refused by lxml
+    return Decoded(_XML_DECLARATION.sub("", decoded.text, count=1), decoded.encoding, decoded.repairs)
+
+
+def to_markdown(html: str) -> str:
+    """The whole document as Markdown; navigation and forms stay, scripts, styles and what a browser hides do not."""
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+
+    options = ConversionOptions(
+        preprocessing=PreprocessingOptions(enabled=False),  # it would drop whole parts of a document
+        extract_metadata=False,
+        wrap=False,
+    )
+    return _NULL_TARGET.sub(r"\1", convert(html, options).content or "")
