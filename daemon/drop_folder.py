@@ -80,7 +80,6 @@ class DropFolder:
         self._queue_wanted = True
         self._next_rescan = 0.0
         self._paused = "not started"
-        self._held_up = ""
         self._troubles: list[str] = []
 
     def start(self) -> None:
@@ -106,8 +105,8 @@ class DropFolder:
 
     def check(self) -> Check:
         """The readiness check: paused, without events, or watching."""
-        if self._paused or self._held_up:
-            return Check(False, self._paused or self._held_up)
+        if self._paused:
+            return Check(False, self._paused)
         if self._watch.problem:
             return Check(True, f"degraded: {self._watch.problem}")
         return Check(True, f"watching; {len(self._table)} files are settling or waiting")
@@ -125,20 +124,21 @@ class DropFolder:
 
     def _round(self, now: float) -> float:
         """One look at everything that wants one; answers the seconds until the next."""
-        self._paused = self._root_watch.problem()
-        if self._paused:
+        problem = self._root_watch.problem()
+        if problem:
+            self._paused = problem
             self._relist_wanted = True
             return _PAUSED_LOOK
         try:
             pause = self._look_at_everything(now)
-            self._held_up = ""
+            self._paused = ""
             return pause
         except (Transient, Invalid) as error:  # Invalid: something that is no folder has the name of one of ours
-            self._held_up = error.message
+            self._paused = error.message
         except OSError as error:
             if error.errno not in PASSING and self._root_watch.problem() == "":
                 raise
-            self._held_up = f"the drop folder cannot be used now: {error.strerror}"
+            self._paused = f"the drop folder cannot be used now: {error.strerror}"
         return _PAUSED_LOOK
 
     def _look_at_everything(self, now: float) -> float:

@@ -112,7 +112,8 @@ def marked(app: Application, door: Listener) -> Application:
 class Doors:
     """Serves until ``close`` is called (from any thread) or a signal arrives; then lets answers under way finish."""
 
-    def __init__(self, app: Application, loopback: socket.socket, unix: socket.socket) -> None:
+    def __init__(self, app: Application, loopback: socket.socket, unix: socket.socket, *, signals: bool = True) -> None:
+        self._signals = signals  # only the main thread can have them
         self._served = [
             (_server(marked(app, Listener.TCP), H11Protocol), loopback),
             (_server(marked(app, Listener.SOCKET), SameUserProtocol), unix),
@@ -131,7 +132,7 @@ class Doors:
 
     async def _serve(self, opened: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT) if self._signals else ():
             loop.add_signal_handler(number, self._asked_to_end)
         tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in self._served]
         while not self._closing and not all(server.started for server, _ in self._served):

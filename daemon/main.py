@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from api.cli._homes import HomesRegistry, config_folder, locate_home
 from api.client import environment, socket_path
 from daemon.settings import Configuration, read_settings
+from daemon.terminal import say, version
 from pipelines.model.errors import Broken, NarthexError
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Answers the exit status; the texts on stderr say what, why and what to do."""
     options = _parser().parse_args(arguments)
     if options.version:
-        from daemon.wiring import say, version
-
         say(f"narthex {version()}")
         return 0
     try:
@@ -41,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         home = locate_home(options.home or "", variables, HomesRegistry(config_folder(variables)))
         configuration = read_settings(home, port=options.port)
         if options.check_config:
-            sys.stdout.write(f"{home.settings}: the settings are valid\n")
+            say(f"{home.settings}: the settings are valid")
             return 0
         return run(configuration)
     except NarthexError as error:

@@ -16,7 +16,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 
 from api.ports import Check
-from pipelines.model.errors import Broken, NarthexError
+from pipelines.model.errors import Broken, Conflict, NarthexError
 from pipelines.model.identity import Clock
 from pipelines.store import runs
 from pipelines.store.database import Database
@@ -82,7 +82,7 @@ class Schedule:
         Raises ``Broken`` and whatever is no error of narthex.
         """
         slot = job.period.slot(self._clock())
-        if not self._database.write(lambda session: runs.begin_run(session, job.name, slot, self._clock())):
+        if not self._begin(job, slot):
             return False
         problem = ""
         try:
@@ -94,6 +94,12 @@ class Schedule:
             problem = error.message
         self._finish(job, slot, problem)
         return True
+
+    def _begin(self, job: Job, slot: str) -> bool:
+        try:
+            return self._database.write(lambda session: runs.begin_run(session, job.name, slot, self._clock()))
+        except Conflict:  # another node committed the row at the same moment
+            return False
 
     def check(self) -> Check:
         """The readiness check."""

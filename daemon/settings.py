@@ -159,6 +159,9 @@ def read_settings(home: Home, port: int | None = None) -> Configuration:
     """
     in_file = _read_file(home.settings)
     _refuse_unknown(in_file, Settings.model_fields, home.settings.name)
+    for key, value in in_file.items():
+        if isinstance(value, bool):  # pydantic would take true for 1
+            raise Invalid(f"{key}: true and false are no values of this setting")
     variables = {name: value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
     _refuse_unknown_variables(variables)
     in_environment = {name.upper().removeprefix(_PREFIX).lower() for name, value in variables.items() if value}

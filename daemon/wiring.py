@@ -5,14 +5,11 @@ The only place that makes a clock and chance. Implements what the surfaces ask o
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 import secrets
 import shutil
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +20,7 @@ from daemon.drop.local_queue import QueuedFile, QueuedLink, QueuedText
 from daemon.drop_folder import DropFolder
 from daemon.schedule import Job, Period, Schedule
 from daemon.settings import Configuration, settings_table
+from daemon.terminal import say, version
 from daemon.vault_watcher import VaultWatcher
 from daemon.worker import Worker
 from pipelines import capture, promote, upkeep, vault_edits
@@ -46,21 +44,6 @@ def wall_clock() -> datetime:
     return datetime.now(UTC)
 
 
-def version() -> str:
-    """Of the distribution; a tree that was never installed has none."""
-    try:
-        return importlib.metadata.version("narthex")
-    except importlib.metadata.PackageNotFoundError:
-        return "0+tree"
-
-
-def say(text: str) -> None:
-    """Writes to the daemon's terminal or journal; a terminal that was closed meanwhile hears nothing."""
-    with suppress(OSError, ValueError):
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
-
-
 class Daemon:
     """One running narthex; the caller holds its lock. ``open``, ``start`` and ``stop`` once each, in this order."""
 
@@ -72,7 +55,7 @@ class Daemon:
         self._recovered = threading.Event()
         self.premises = open_premises(configuration, broken)
         settings = configuration.values
-        self._drop = _drop_folder(self.premises, configuration, self.wake)
+        self._drop = _drop_folder(self.premises, configuration, self._wake_workers)
         self._vault = VaultWatcher(self.premises.home.vault, self._reconcile_vault)
         self._workers = [
             Worker(self.premises, broken, self._drop.reconcile_soon, f"worker-{number}")
@@ -120,9 +103,8 @@ class Daemon:
     # what api.ports.DaemonPort asks for
 
     def wake(self) -> None:
-        """Work may be due."""
-        for worker in self._workers:
-            worker.wake()
+        """Work may be due, and the file of an item that was released or discarded may lie in the wrong folder."""
+        self._wake_workers()
         self._drop.reconcile_soon()
 
     def announce_code(self, code: str) -> None:
@@ -165,6 +147,10 @@ class Daemon:
     def version(self) -> str:
         """Of the distribution."""
         return version()
+
+    def _wake_workers(self) -> None:
+        for worker in self._workers:
+            worker.wake()
 
     def _check_database(self) -> Check:
         try:
