@@ -61,6 +61,7 @@ class _Form:
         self.fields: list[tuple[str, str]] = []
         self.file_name: str | None = None
         self.pieces: list[bytes] = []
+        self.complete = False
         self._part = _Part()
         self._parts = 0
 
@@ -122,6 +123,10 @@ class _Form:
             raise Invalid(f"the field '{name}' is given twice")
         self.fields.append((name, check_text(text, f"the field '{name}'")))
 
+    def on_end(self) -> None:
+        """The closing boundary was seen."""
+        self.complete = True
+
     def take(self) -> bytes:
         """The pieces of the file that came since the last call."""
         taken = b"".join(self.pieces)
@@ -167,10 +172,9 @@ async def _stream(request: Request, form: _Form, path: Path, seen: Callable[[byt
             seen(piece)
             if piece:
                 await run_in_threadpool(_write, fd, piece)
-        try:
-            parser.finalize()
-        except FormParserError as error:
-            raise Malformed("the multipart body ends in the middle") from error
+        parser.finalize()
+    if not form.complete:  # the parser is content with a body that breaks off
+        raise Malformed("the multipart body ends in the middle")
 
 
 def _parser(request: Request, form: _Form) -> MultipartParser:
@@ -189,6 +193,7 @@ def _parser(request: Request, form: _Form) -> MultipartParser:
                 "on_headers_finished": form.on_headers_finished,
                 "on_part_data": form.on_part_data,
                 "on_part_end": form.on_part_end,
+                "on_end": form.on_end,
             },
         )
     except FormParserError as error:
