@@ -23,8 +23,9 @@ from daemon.settings import Configuration, settings_table
 from daemon.terminal import say, version
 from daemon.vault_watcher import VaultWatcher
 from daemon.worker import Worker
-from pipelines import capture, promote, upkeep, vault_edits
+from pipelines import capture, process, promote, upkeep, vault_edits
 from pipelines.capture import Captured
+from pipelines.index.refresh import catch_up
 from pipelines.index.search_index import SearchIndex
 from pipelines.isolate import ExtractionPool, Limits
 from pipelines.model.actor import Actor
@@ -65,6 +66,9 @@ class Daemon:
 
     def recover(self) -> None:
         """Finishes what a crash interrupted, before anything new begins. A vault that is not there is waited for."""
+        if self.premises.database.dialect == "sqlite":  # nobody else can hold a lease: this process has the lock
+            process.recover(self.premises)
+        catch_up(self.premises.database, self.premises.index)
         try:
             self._recover_vault()
         except Transient as error:

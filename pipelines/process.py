@@ -10,10 +10,10 @@ from typing import Any, Final
 from sqlmodel import Session
 
 from pipelines import originals
-from pipelines.model.actor import daemon_actor
+from pipelines.model.actor import Actor, daemon_actor
 from pipelines.model.errors import Broken, NarthexError, StaleState, Unreadable
 from pipelines.model.failpoint import reach
-from pipelines.model.lifecycle import ItemState, QuarantineReason
+from pipelines.model.lifecycle import PROPOSAL_UNDECIDED, ItemState, QuarantineReason
 from pipelines.model.records import Artefact, Item
 from pipelines.model.values import Completeness, Extracted, Extraction, ItemKind, Normalized, Stage, Suggestion
 from pipelines.normalize import normalize
@@ -21,7 +21,7 @@ from pipelines.premises import Premises
 from pipelines.propose import submit_for_item, suggestions_for
 from pipelines.store import items, proposals
 from pipelines.store.items import Lease
-from pipelines.store.moves import move_item
+from pipelines.store.moves import move_item, move_proposal
 
 _NORMALIZE_VERSION: Final = "1"
 _WORKER: Final = daemon_actor(name="worker")
@@ -159,6 +159,41 @@ def give_back(p: Premises, lease: Lease, error: NarthexError) -> None:
             items.put_off(session, lease, now + wait, _plainly(error))
 
     p.database.write(end)
+
+
+def recover(p: Premises) -> int:
+    """Makes due at once what a worker that is gone held, or had put off; answers how many items.
+
+    Called at the start, and only by a process that works alone on its database. Attempts go on counting.
+    """
+    return p.database.write(lambda session: items.end_leases(session, p.clock()))
+
+
+def release(p: Premises, item_id: str, owner: Actor) -> Item:
+    """Sets a quarantined item going again from its original. Raises ``StaleState`` when it is not in quarantine."""
+
+    def move(session: Session) -> Item:
+        now = p.clock()
+        changes: dict[str, Any] = {"due": now, "attempts": 0, "quarantine_reason": None, "problem": ""}
+        move_item(session, item_id, "released", owner, now, **changes)
+        return items.item(session, item_id)
+
+    return p.database.write(move)
+
+
+def discard(p: Premises, item_id: str, owner: Actor) -> Item:
+    """Takes an item out of the inbox, and its undecided proposals with it; the original stays."""
+
+    def move(session: Session) -> Item:
+        now = p.clock()
+        why = "its item was discarded"
+        for row in proposals.proposals_of_item(session, item_id):
+            if row.state in PROPOSAL_UNDECIDED:
+                move_proposal(session, row.id, "withdrawn", owner, now, reason=item_id, problem=why)
+        move_item(session, item_id, "discarded", owner, now, due=None)
+        return items.item(session, item_id)
+
+    return p.database.write(move)
 
 
 def normalized(artefact: Artefact) -> Normalized:

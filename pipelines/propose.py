@@ -10,7 +10,7 @@ from pipelines.model.records import Item, Proposal
 from pipelines.model.values import Normalized, SourceLabel, Suggestion
 from pipelines.premises import Premises
 from pipelines.producers import producers
-from pipelines.submission import submit
+from pipelines.submission import Origin, submit
 
 _LABELS = {
     ActorKind.OWNER: SourceLabel.OWNER,
@@ -41,17 +41,8 @@ def submit_for_item(
 ) -> Proposal | None:
     """Stores one suggestion as pending; None when the same is pending or was rejected before."""
     producer, version, suggestion = made
+    origin = Origin(producer, version, item.scope, label_of(item), item.id)
     try:
-        return submit(
-            p,
-            session,
-            suggestion,
-            actor,
-            producer=(producer, version),
-            scope=item.scope,
-            label=label_of(item),
-            item_id=item.id,
-            capped=False,
-        )
+        return submit(p, session, suggestion, origin, actor)
     except Duplicate:
         return None

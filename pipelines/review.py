@@ -21,6 +21,7 @@ from pipelines.promote import project, promote
 from pipelines.store import items, memories, proposals
 from pipelines.store.moves import move_item, move_proposal
 from pipelines.store.pages import Page
+from pipelines.submission import Origin
 from pipelines.submission import submit as submit_suggestion
 from pipelines.vault.memory_file import parse
 
@@ -126,19 +127,8 @@ def submit(
     with p.database.read() as session:
         evidence = tuple(_located(session, item_id, quote) for item_id, quote in quotes)
     suggestion = Suggestion(action, payload, rationale, confidence=0.5, evidence=evidence)
-    row = p.database.write(
-        lambda session: submit_suggestion(
-            p,
-            session,
-            suggestion,
-            actor,
-            producer=(actor.name, "1"),
-            scope=scope,
-            label=label,
-            item_id=None,
-            capped=not actor.is_owner,
-        )
-    )
+    origin = Origin(actor.name, "1", scope, label, capped=not actor.is_owner)
+    row = p.database.write(lambda session: submit_suggestion(p, session, suggestion, origin, actor))
     return show(p, row.id, actor)
 
 

@@ -3,67 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sqlmodel import Session
 
 from pipelines.model.actor import Actor
 from pipelines.model.lifecycle import ProposalState
-from pipelines.model.plan import Payload, Plan
+from pipelines.model.plan import Payload
 from pipelines.model.records import Proposal
 from pipelines.model.values import SourceLabel, Suggestion
 from pipelines.preflight import admit, payload_of, plan_first
 from pipelines.premises import Premises
 from pipelines.store import memories, proposals
 from pipelines.store.moves import create_proposal
-from pipelines.vault.layout import note_path
+from pipelines.vault.layout import name_taken, note_path
 
 
-def submit(
-    p: Premises,
-    session: Session,
-    suggestion: Suggestion,
-    actor: Actor,
-    *,
-    producer: tuple[str, str],
-    scope: str,
-    label: SourceLabel,
-    item_id: str | None,
-    capped: bool,
-) -> Proposal:
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a suggestion comes from; ``capped``: so many of one credential may wait, and no more."""
+
+    producer: str
+    version: str
+    scope: str
+    label: SourceLabel
+    item_id: str | None = None
+    capped: bool = False
+
+
+def submit(p: Premises, session: Session, suggestion: Suggestion, origin: Origin, actor: Actor) -> Proposal:
     """Dry-runs, deduplicates and stores a suggestion as pending, in the caller's transaction.
 
     Raises ``Invalid`` for a payload beyond the limits, ``Duplicate``, ``Busy`` past the cap, ``Conflict`` when it does
     not fit the memory it would change.
     """
-    payload = _completed(p, session, suggestion, scope)
-    memory_id = str(vars(payload)["memory_id"])
-    plan: Plan = plan_first(session, suggestion.action, payload, memory_id)
+    payload = _completed(p, session, suggestion, origin.scope)
+    plan = plan_first(session, suggestion.action, payload, str(vars(payload)["memory_id"]))
     proposal = Proposal(
         id=p.ids.new("prp"),
         state=ProposalState.PENDING,
         action=suggestion.action,
         scope=plan.scope,
-        item_id=item_id,
-        memory_id=memory_id,
+        item_id=origin.item_id,
+        memory_id=plan.memory_id,
         base_revision=plan.base_revision,
         path=plan.path,
         payload=payload.model_dump(mode="json"),
         plan_digest=plan.digest,
         fingerprint=payload.fingerprint(suggestion.action, plan.scope),
         rationale=suggestion.rationale,
-        producer=producer[0],
-        producer_version=producer[1],
+        producer=origin.producer,
+        producer_version=origin.version,
         confidence=suggestion.confidence,
         evidence=[asdict(evidence) for evidence in suggestion.evidence],
         flags=list(suggestion.flags),
-        source_label=label,
+        source_label=origin.label,
         actor_kind=actor.kind,
         actor_name=actor.name,
         submitted_at=p.clock(),
     )
-    admit(session, proposal, p.policy, capped=capped)
+    admit(session, proposal, p.policy, capped=origin.capped)
     create_proposal(session, proposal, actor, proposal.submitted_at)
     return proposal
 
@@ -87,6 +87,6 @@ def taken(session: Session, vault: Path) -> Callable[[str], bool]:
 
     def is_taken(path: str) -> bool:
         known = memories.memory_at(session, path) is not None or proposals.wants_path(session, path)
-        return known or (vault / path).exists()
+        return known or name_taken(vault, path)
 
     return is_taken

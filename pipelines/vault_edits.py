@@ -19,7 +19,7 @@ from pipelines.model.values import SourceLabel, Suggestion
 from pipelines.premises import Premises
 from pipelines.store import events, memories, proposals
 from pipelines.store.moves import move_proposal, move_verification
-from pipelines.submission import submit
+from pipelines.submission import Origin, submit
 from pipelines.vault.marker import is_marked, mark
 from pipelines.vault.reader import VaultFile, memory_id_of, read_text, scan
 
@@ -201,22 +201,16 @@ def _change(p: Premises, memory: Memory, suggestion: Suggestion | None, why: str
 def _submitted(p: Premises, session: Session, memory: Memory, suggestion: Suggestion) -> str | None:
     """The id of the new proposal; "duplicate" when the same waits or was rejected; None when it cannot be proposed."""
     try:
-        row = submit(
-            p,
-            session,
-            suggestion,
-            _EDITOR,
-            producer=("vault", "1"),
-            scope=memory.scope,
-            label=SourceLabel.VAULT,
-            item_id=None,
-            capped=False,
-        )
+        row = submit(p, session, suggestion, _origin(memory.scope), _EDITOR)
     except Duplicate:
         return "duplicate"
     except (Conflict, Invalid):
         return None
     return row.id
+
+
+def _origin(scope: str, *, capped: bool = False) -> Origin:
+    return Origin("vault", "1", scope, SourceLabel.VAULT, capped=capped)
 
 
 def _withdraw(p: Premises, session: Session, memory_id: str, keep: str | None, why: str) -> None:
@@ -240,17 +234,7 @@ def _unreviewed(p: Premises, path: str, report: VaultReport) -> None:
 
     def propose(session: Session) -> None:
         try:
-            submit(
-                p,
-                session,
-                suggestion,
-                _EDITOR,
-                producer=("vault", "1"),
-                scope=p.policy.default_scope,
-                label=SourceLabel.VAULT,
-                item_id=None,
-                capped=True,
-            )
+            submit(p, session, suggestion, _origin(p.policy.default_scope, capped=True), _EDITOR)
         except (Duplicate, Busy, Invalid):
             return  # it is proposed, was rejected, waits for its turn, or is no note that could be kept
 

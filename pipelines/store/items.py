@@ -98,6 +98,12 @@ def put_off(session: Session, lease: Lease, due: datetime, problem: str) -> bool
     return bool(getattr(outcome, "rowcount", 0))
 
 
+def end_leases(session: Session, now: datetime) -> int:
+    """Makes every item that is to be due later due now; answers how many."""
+    outcome = session.execute(update(Item).where(col(Item.due) > now).values(due=now))
+    return int(getattr(outcome, "rowcount", 0))
+
+
 def note_filed(session: Session, item_id: str, filed_as: str) -> None:
     """Where the dropped file lies now, relative to the drop folder."""
     session.execute(update(Item).where(col(Item.id) == item_id).values(filed_as=filed_as))

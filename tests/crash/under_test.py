@@ -62,8 +62,8 @@ def event_outside() -> None:
             true_write(self, late)
         return answer
 
-    events.seal = hold  # type: ignore[assignment]
-    Database.write = write  # type: ignore[assignment,method-assign]
+    events.seal = hold
+    Database.write = write  # type: ignore[method-assign,assignment]
 
 
 BUGS: dict[str, Callable[[], None]] = {"no-fsync": no_fsync, "event-outside": event_outside}

@@ -28,6 +28,7 @@ from pipelines.model.values import SourceLabel, Suggestion
 from pipelines.premises import Premises
 from pipelines.review import approve, list_proposals, reject, show, submit, withdraw
 from pipelines.store import events, items, memories
+from pipelines.submission import Origin
 from pipelines.submission import submit as store
 from pipelines.vault_edits import claim_vault, reconcile
 from tests.pipelines.line import a_memory, current, file_of, no, pending, settle, state_of, yes
@@ -254,10 +255,6 @@ def _a_retraction(premises: Premises, session: Session, memory_id: str) -> Propo
         premises,
         session,
         Suggestion("retract_memory", {"memory_id": memory_id}, "no longer needed", confidence=1.0),
+        Origin("owner", "1", "personal", SourceLabel.OWNER),
         OWNER,
-        producer=("owner", "1"),
-        scope="personal",
-        label=SourceLabel.OWNER,
-        item_id=None,
-        capped=False,
     )
