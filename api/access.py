@@ -84,6 +84,8 @@ TABLE: Final = MappingProxyType(
         "approve_on_page": Power.PAGE,
         "reject_on_page": Power.PAGE,
         "open_inbox": Power.PAGE,
+        "release_on_page": Power.PAGE,
+        "discard_on_page": Power.PAGE,
     }
 )
 

@@ -113,6 +113,9 @@ def item_answer(row: Item, details: Sequence[str]) -> ItemAnswer:
 def _moved(
     here: Surface, owner: Actor, request: Request, item_id: str, use_case: Callable[[Premises, str, Actor], Item]
 ) -> JSONResponse:
+    with here.premises.database.read() as session:
+        items.item(session, item_id)  # one that is not there is not found, whatever its state would be
+
     def move() -> tuple[int, ItemAnswer]:
         row = use_case(here.premises, item_id, owner)
         here.daemon.wake()

@@ -16,13 +16,12 @@ from pipelines import review
 from pipelines.model.actor import Actor
 from pipelines.model.errors import Conflict
 from pipelines.model.lifecycle import ProposalState
-from pipelines.model.records import Item
+from pipelines.model.records import Item, Proposal
 from pipelines.premises import Premises
 from pipelines.review import ProposalView
 from pipelines.store import items
 
 _RATIONALE_CHARACTERS: Final = 300  # an agent's own words are capped: they are a claim, not the text
-_NO_ITEM: Final = show("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,39 +107,50 @@ def answer(
 ) -> HTMLResponse:
     """The page of one proposal as it is now. ``moved``: a decision was refused, nothing was changed by it."""
     view = review.show(premises, proposal_id, owner)
-    row, plan = view.proposal, view.plan
-    item: Item | None = None
-    if row.item_id is not None:
-        with premises.database.read() as session:
-            item = items.item(session, row.item_id)
-    undecided = row.state in (ProposalState.PENDING, ProposalState.STALE)
+    row = view.proposal
+    problem = ""
+    if moved is not None:
+        problem = f"{moved.title}: {moved.message}. Nothing was changed; this is what there is now."
     return page(
         "proposal.html",
         200 if moved is None else moved.status,
         csrf=csrf,
         notice=notice,
-        problem=""
-        if moved is None
-        else f"{moved.title}: {moved.message}. Nothing was changed; this is what there is now.",
+        problem=problem,
         row=row,
         title=show(view.title),
         path=show(row.path),
         action=action_words(row.action),
         state=PROPOSAL_STATE[row.state],
-        decidable=row.state is ProposalState.PENDING and plan is not None,
-        rejectable=undecided,
-        diff=[] if plan is None or plan.before is None else _diff(plan.before, plan.content or ""),
-        after=None if plan is None or plan.content is None else show(plan.content),
+        rejectable=row.state in (ProposalState.PENDING, ProposalState.STALE),
         evidence=[_quote(quote) for quote in row.evidence],
         flags=[flag_words(flag) for flag in row.flags],
         source=SOURCE[row.source_label],
-        item=item,
-        item_name=_NO_ITEM if item is None else show(item.name),
-        item_url=None if item is None or item.url is None else show(item.url),
         rationale=show(row.rationale[:_RATIONALE_CHARACTERS]) if row.rationale else None,
         reasons=[(code.value, words) for code, words in REASON.items()],
         shown_at=stamp(csrf, row.id, row.revision, premises.clock()),
+        **_effect(view),
+        **_origin(premises, row),
     )
+
+
+def _effect(view: ProposalView) -> dict[str, object]:
+    """What an approval would store, and whether one is possible."""
+    plan = view.plan
+    return {
+        "decidable": view.proposal.state is ProposalState.PENDING and plan is not None,
+        "diff": [] if plan is None or plan.before is None else _diff(plan.before, plan.content or ""),
+        "after": None if plan is None or plan.content is None else show(plan.content),
+    }
+
+
+def _origin(premises: Premises, row: Proposal) -> dict[str, object]:
+    """The item that it was made from, if any."""
+    if row.item_id is None:
+        return {"item": None, "item_name": None, "item_url": None}
+    with premises.database.read() as session:
+        item = items.item(session, row.item_id)
+    return {"item": item, "item_name": show(item.name), "item_url": None if item.url is None else show(item.url)}
 
 
 def next_place(premises: Premises, owner: Actor, done: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
@@ -11,16 +12,18 @@ from api.auth import COOKIE
 from api.doorway import DeclaredRoute
 from api.paging import DEFAULT_LIMIT, Cursor, cursor_of, last_id
 from api.problems import request_id
-from api.surface import Acting, Asking, Here
+from api.surface import Acting, Asking, Here, Surface
 from api.web import card
 from api.web.looks import shown_ms
 from api.web.render import HERE, page
 from api.web.words import DONE
-from pipelines import review
-from pipelines.model.actor import Channel
+from pipelines import process, review
+from pipelines.model.actor import Actor, Channel
 from pipelines.model.errors import Broken, Conflict, Unauthenticated
 from pipelines.model.identity import check_id
 from pipelines.model.lifecycle import ItemState, ProposalState, RejectReason
+from pipelines.model.records import Item
+from pipelines.premises import Premises
 from pipelines.store import items
 
 router = APIRouter(route_class=DeclaredRoute, include_in_schema=False, default_response_class=HTMLResponse)
@@ -156,6 +159,27 @@ def open_inbox(here: Here, caller: Asking) -> Response:
         helpless=[card.item_entry(row) for row in helpless.rows],
         latest=[card.item_entry(row) for row in latest.rows],
     )
+
+
+@router.post("/inbox/{item_id}/release", operation_id="release_on_page")
+def release_on_page(item_id: str, here: Here, owner: Acting) -> Response:
+    """Tries a quarantined item again."""
+    return _moved(here, owner, item_id, process.release)
+
+
+@router.post("/inbox/{item_id}/discard", operation_id="discard_on_page")
+def discard_on_page(item_id: str, here: Here, owner: Acting) -> Response:
+    """Takes an item out of the inbox; its original stays."""
+    return _moved(here, owner, item_id, process.discard)
+
+
+def _moved(here: Surface, owner: Actor, item_id: str, use_case: Callable[[Premises, str, Actor], Item]) -> Response:
+    check_id(item_id, "itm")
+    with here.premises.database.read() as session:
+        items.item(session, item_id)
+    use_case(here.premises, item_id, owner)
+    here.daemon.wake()
+    return RedirectResponse("/inbox", 303)
 
 
 @router.get("/static/narthex.css", operation_id="read_style")

@@ -76,6 +76,8 @@ EXPECTED: Final[dict[tuple[str, str], str]] = {
     ("POST", "/review/{proposal_id}/approve"): "owner",
     ("POST", "/review/{proposal_id}/reject"): "owner",
     ("GET", "/inbox"): "owner",
+    ("POST", "/inbox/{item_id}/release"): "owner",
+    ("POST", "/inbox/{item_id}/discard"): "owner",
 }
 LOCAL: Final = {("POST", "/v1/session/code"), ("POST", "/v1/refused-approvals")}
 PREFIXES: Final = {"item_id": "itm", "proposal_id": "prp", "decision_id": "dec", "memory_id": "mem", "token_id": "tok"}

@@ -6,6 +6,9 @@ import html
 import re
 from typing import Any
 
+from pipelines import process
+from pipelines.model.errors import Unreadable
+from pipelines.model.lifecycle import QuarantineReason
 from tests.surfaces.rig import PAGES, Rig, memory
 
 FORM = {"Origin": PAGES}
@@ -188,6 +191,23 @@ def test_the_inbox_shows_items(rig: Rig) -> None:
     page = rig.page.get("/inbox", headers=rig.signed_in()).text
     assert "Seed list" in page
     assert "safe, waiting to be read" in page
+
+
+def test_a_quarantined_item_goes_on_from_the_inbox(rig: Rig) -> None:
+    item = rig.unix.post("/v1/captures", json={"kind": "text", "text": "Seeds", "title": "Seed list"}).json()
+    (lease,) = process.lease_due(rig.premises, 1)
+    process.give_back(rig.premises, lease, Unreadable("it needs its password", reason=QuarantineReason.NEEDS_PASSWORD))
+    cookie = rig.signed_in()
+    page = rig.page.get("/inbox", headers=cookie).text
+    assert "it needs its password" in page
+    assert "Save it without one" in page
+    for verb, state in (("release", "fetched"), ("discard", "discarded")):
+        path = f"/inbox/{item['id']}/{verb}"
+        if verb == "release":
+            assert rig.page.post(path, data={}, headers={**cookie, **FORM}).status_code == 403
+        answer = rig.page.post(path, data=_fields(page, path), headers={**cookie, **FORM})
+        assert answer.headers["location"] == "/inbox"
+        assert rig.tcp.get(f"/v1/items/{item['id']}", headers=rig.owner()).json()["state"] == state
 
 
 def test_pages_say_problems_in_words(rig: Rig) -> None:
