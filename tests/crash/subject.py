@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.client import Client
+from api.client import Client, Json
 from pipelines.model.errors import NarthexError
 from tests.crash.invariants import Promised, violations
 from tests.end_to_end.narthexd import Narthexd
@@ -65,20 +66,28 @@ class Subject(Narthexd):
         self.promised.captures[str(answer["id"])] = hashlib.sha256(text.encode()).hexdigest()
 
     def drop(self, number: int) -> None:
-        """Puts a file into the drop folder, whole; narthex must take it, whatever happens."""
+        """Puts a file into the drop folder, whole and on the disk; narthex must take it, whatever happens."""
         content = f"# Dropped {number}\n\n{TEXT.format(number)}\n".encode()
         name = f"dropped-{number}.md"
         self.promised.dropped[name] = content
-        (self.home.drop / f".{name}").write_bytes(content)
+        with (self.home.drop / f".{name}").open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         (self.home.drop / f".{name}").rename(self.home.drop / name)
 
-    def approve(self, row: Mapping[str, object]) -> None:
+    def approve(self, row: Mapping[str, Json]) -> None:
         """Approves a proposal over the API; the promise counts only once it is answered."""
-        decision = {"action": "approve", "revision": row["revision"], "digest": row["digest"], "shown_ms": 500}
+        decision: dict[str, Json] = {
+            "action": "approve",
+            "revision": row["revision"],
+            "digest": row["digest"],
+            "shown_ms": 500,
+        }
         self.as_owner.call("POST", f"/v1/proposals/{row['id']}/decision", decision)
         self.promised.approvals.append(str(row["id"]))
 
-    def pending(self) -> list[Mapping[str, object]]:
+    def pending(self) -> list[Mapping[str, Json]]:
         """What waits for the owner."""
         answer = self.as_owner.call("GET", "/v1/proposals", query={"state": "pending", "limit": "200"})
         rows = answer["items"]
