@@ -9,6 +9,8 @@ from typing import Final
 from pipelines.model.values import Completeness
 
 _SAMPLE: Final = 64 * 1024
+_STATISTICS_BYTES: Final = 8
+_SIGNS: Final = "€£§°©®«»–—‘’“”„…•·½¼\xa0"
 _BOMS: Final = (  # UTF-32 first: its little-endian mark starts with that of UTF-16
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -71,7 +73,7 @@ def codec_name(label: str) -> str | None:
     wanted = _ALIASES.get(wanted, wanted)
     try:
         name = codecs.lookup(wanted).name
-        b"".decode(name)
+        b"abcd".decode(name, "replace")  # raises for codecs between bytes and bytes
     except (LookupError, ValueError):
         return None
     return None if name.replace("-", "_") in _NEVER else name
@@ -129,6 +131,9 @@ def _guessed(raw: bytes) -> Decoded:
 
     if _mostly_utf8(raw):
         return _replaced(raw, "utf-8")
+    western = _few_western(raw)
+    if western:
+        return western
     best = from_bytes(raw[:_SAMPLE]).best
     for label in (lambda: detect_encoding(raw), lambda: getattr(best(), "encoding", None)):
         encoding = codec_name(label() or "")
@@ -136,6 +141,15 @@ def _guessed(raw: bytes) -> Decoded:
         if guess is not None:
             return Decoded(guess.text, guess.encoding, (f"encoding guessed as {guess.encoding}",))
     return _replaced(raw, "utf-8")
+
+
+def _few_western(raw: bytes) -> Decoded | None:
+    """A few odd bytes are too few for statistics: Western Europe's letters and signs, if they all are that."""
+    odd = bytes(byte for byte in raw[:_SAMPLE] if byte > 0x7F)
+    guess = _strict(raw, "cp1252") if len(odd) < _STATISTICS_BYTES else None
+    if guess is None or not all(one.isalpha() or one in _SIGNS for one in odd.decode("cp1252", "replace")):
+        return None
+    return Decoded(guess.text, "cp1252", ("encoding guessed as cp1252",))
 
 
 def _mostly_utf8(raw: bytes) -> bool:

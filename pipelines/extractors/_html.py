@@ -27,10 +27,17 @@ def decode_html(raw: bytes, announced: str | None = None) -> Decoded:
 def to_markdown(html: str) -> str:
     """The whole document as Markdown; navigation and forms stay, scripts, styles and what a browser hides do not."""
     from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+    from html_to_markdown.exceptions import ConversionError
+    from resiliparse.extract.html2text import extract_plain_text
 
     options = ConversionOptions(
         preprocessing=PreprocessingOptions(enabled=False),  # it would drop whole parts of a document
         extract_metadata=False,
+        compact_tables=True,  # padding would multiply a long cell by the number of rows
         wrap=False,
     )
-    return _NULL_TARGET.sub(r"\1", convert(html, options).content or "")
+    try:
+        markdown = convert(html, options).content or ""
+    except ConversionError:
+        return str(extract_plain_text(html))  # without structure, but nothing is lost
+    return _NULL_TARGET.sub(r"\1", markdown)

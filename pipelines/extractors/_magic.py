@@ -26,8 +26,9 @@ def _packaged() -> Magic:
     environment = dict(os.environ)
     opener = ctypes.CDLL.__init__
     try:
+        import pylibmagic  # isort: split
+
         import magic
-        import pylibmagic
 
         return magic.Magic(mime=True, magic_file=str(pylibmagic.data.joinpath("magic.mgc")))
     finally:

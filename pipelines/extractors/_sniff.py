@@ -30,6 +30,7 @@ _MAIL_HEADERS: Final = frozenset(
         "to",
     }
 )
+_TECHNICAL: Final = frozenset({"delivered-to", "message-id", "mime-version", "received", "return-path"})
 _URL_LINE: Final = re.compile(r"[a-z][a-z0-9+.-]{1,30}:[^\s<>\"]{2,8000}$", re.I)
 _NOTEBOOK: Final = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d')
 
@@ -81,7 +82,8 @@ BY_ENDING: Final = MappingProxyType(
 def text_type(text: str, name: str) -> tuple[str, str] | None:
     """Media type and why, for the first 64 Ki characters of a text; None: nothing special about it."""
     head = text.lstrip("\ufeff \t\r\n")
-    return _by_signature(head) or _by_shape(head) or _by_ending(name)
+    ending = _by_ending(name)
+    return _by_signature(head) or _by_shape(head, named_text=ending and ending[0] != "message/rfc822") or ending
 
 
 def _by_signature(head: str) -> tuple[str, str] | None:
@@ -104,13 +106,13 @@ def _by_signature(head: str) -> tuple[str, str] | None:
     return None
 
 
-def _by_shape(head: str) -> tuple[str, str] | None:
+def _by_shape(head: str, named_text: bool | None) -> tuple[str, str] | None:
     lines = [line.strip() for line in head[:4096].splitlines() if line.strip()]
     if lines and all(_URL_LINE.match(line) or line.startswith("#") for line in lines) and _URL_LINE.match(lines[0]):
         return "text/uri-list", "nothing but addresses"
     if head.startswith(("{", "[")):
         return _json_type(head)
-    return _mail_type(head)
+    return _mail_type(head, bool(named_text))
 
 
 def _json_type(head: str) -> tuple[str, str] | None:
@@ -123,8 +125,11 @@ def _json_type(head: str) -> tuple[str, str] | None:
     return "application/json", "reads as JSON"
 
 
-def _mail_type(head: str) -> tuple[str, str] | None:
-    """Two known headers before the first blank line; a mailbox has a ``From `` line and another after a blank one."""
+def _mail_type(head: str, named_text: bool) -> tuple[str, str] | None:
+    """Two known headers before the first blank line; a mailbox has a ``From `` line and another after a blank one.
+
+    In a file that is named as a text, "From: … To: …" may be a note: there one header must be a mail program's own.
+    """
     if head.startswith("From ") and re.search(r"\r?\n\r?\nFrom \S", head):
         return "application/mbox", "several From lines"
     lines = head.splitlines()
@@ -139,7 +144,9 @@ def _mail_type(head: str) -> tuple[str, str] | None:
         header = _HEADER.match(line)
         name = header.group(1).lower() if header else ""
         known |= {name} & _MAIL_HEADERS
-    return ("message/rfc822", f"mail headers {', '.join(sorted(known)[:3])}") if len(known) >= 2 else None
+    if len(known) < 2 or (named_text and not known & _TECHNICAL):
+        return None
+    return "message/rfc822", f"mail headers {', '.join(sorted(known)[:3])}"
 
 
 def _by_ending(name: str) -> tuple[str, str] | None:

@@ -127,7 +127,7 @@ def _sample() -> bytes:
 
 DOCX = Extractor(
     media_types=("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
-    needs=("mammoth", "html_to_markdown"),
+    needs=("mammoth", "html_to_markdown", "resiliparse.extract.html2text"),
     version="1",
     read=_read,
     sample=_sample(),

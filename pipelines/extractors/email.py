@@ -147,7 +147,7 @@ def _metadata(headers: dict[str, str]) -> dict[str, str]:
 
 EMAIL = Extractor(
     media_types=("message/rfc822",),
-    needs=("html_to_markdown", "charset_normalizer", "resiliparse.parse.encoding"),
+    needs=("html_to_markdown", "resiliparse.extract.html2text", "charset_normalizer", "resiliparse.parse.encoding"),
     version="1",
     read=_read,
     sample=(

@@ -12,17 +12,17 @@ from pipelines.model.values import Completeness, Extracted
 
 
 def _read(file: BinaryIO, name: str) -> Extracted:
-    """The first line is the address, a further one (``#`` before it or not) the title given."""
-    lines = [line.strip() for line in decode(file.read()).text.splitlines()]
-    lines = [line for line in lines if line]
-    if not lines:
+    """The first line is the address, the second (``#`` before it or not) the title given, all further ones a note."""
+    address, _, rest = decode(file.read()).text.strip().partition("\n")
+    url = address.strip()
+    if not url:
         raise Unreadable("the link is empty", reason=QuarantineReason.EMPTY)
-    url = lines[0]
-    title = lines[1].lstrip("# ") if len(lines) > 1 else ""
+    given, _, note = rest.strip().partition("\n")
+    title = given.strip().lstrip("# ")
     target = url.replace("<", "%3C").replace(">", "%3E").replace(" ", "%20")
     metadata = {"title": title or url, "url": url}
     return Extracted(
-        f"[{_escaped(title or url)}](<{target}>)\n",
+        "\n\n".join(filter(None, (f"[{_escaped(title or url)}](<{target}>)", note.strip()))),
         metadata,
         Completeness.LINK_ONLY,
         ("the page itself was not fetched",),

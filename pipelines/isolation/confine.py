@@ -59,19 +59,20 @@ def enter() -> Jail:
 def limit_task(limits: Limits, jail: Jail) -> None:
     """For one task, in its own process: what it may use. Its processor time counts from its fork."""
     _libc.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    for kind, amount in (
-        (resource.RLIMIT_AS, limits.address_space),
-        (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NPROC, 0),  # neither a process nor a thread; does not bind root
-    ):
-        _, most = resource.getrlimit(kind)
-        wanted = amount if most == resource.RLIM_INFINITY else min(amount, most)
-        resource.setrlimit(kind, (wanted, wanted))
+    _lower(resource.RLIMIT_AS, limits.address_space)
+    _lower(resource.RLIMIT_CPU, limits.cpu_seconds, grace=1)  # the signal that names the limit, then the one that kills
+    _lower(resource.RLIMIT_NOFILE, limits.open_files)
+    _lower(resource.RLIMIT_FSIZE, 0)
+    _lower(resource.RLIMIT_NPROC, 0)  # neither a process nor a thread; does not bind root
     if jail.ruleset is not None:
         _libc.syscall(_RESTRICT_SELF, jail.ruleset, 0)
         os.close(jail.ruleset)
+
+
+def _lower(kind: int, amount: int, grace: int = 0) -> None:
+    _, most = resource.getrlimit(kind)
+    hard = amount + grace if most == resource.RLIM_INFINITY else min(amount + grace, most)
+    resource.setrlimit(kind, (min(amount, hard), hard))
 
 
 def _become_nobody() -> str:

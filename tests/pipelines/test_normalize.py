@@ -1,0 +1,179 @@
+"""Whatever an extractor answers becomes clean Markdown with a title, in time linear in its length."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.model.errors import Unreadable
+from pipelines.model.lifecycle import QuarantineReason
+from pipelines.model.memory import TITLE_CHARACTERS
+from pipelines.model.values import Completeness, Extracted, Extraction, Normalized
+from pipelines.normalize import INVISIBLE, has_unseen, normalize, published_day
+
+
+def normalized(text: str, fallback: str = "file", **metadata: str) -> Normalized:
+    extracted = Extracted(text, metadata, Completeness.PARTIAL, ("page 2: no text layer",))
+    return normalize(Extraction(extracted, "text/plain", "test", "text", "1"), fallback)
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("one\r\ntwo\rthree", "one\ntwo\nthree\n"),
+        ("page\x0cbreak\x85next", "page\nbreak\nnext\n"),
+        ("a\x00b\x07c\x1b[1m", "abc[1m\n"),
+        ("e\u0301", "\u00e9\n"),
+        ("\ufeffstart", "start\n"),
+        ("one\n\n\n\n\n\n\ntwo", "one\n\n\ntwo\n"),
+        ("one\n \t\n\n   \n\ntwo", "one\n\n\ntwo\n"),
+        ("\n\n\none  \ntwo\n\n\n", "one  \ntwo\n"),
+        ("tab\tstays", "tab\tstays\n"),
+        ("see ![a chart](data:image/png;base64,AAAA) here", "see [image: a chart] here\n"),
+        ("see ![](data:image/png;base64,AAAA)", "see [image]\n"),
+        ("[x](data:text/html;base64," + "A" * 100 + ")", "[x](data:)\n"),
+        ("half \ud800 pair", "half  pair\n"),
+    ],
+)
+def test_text_is_cleaned(text: str, markdown: str) -> None:
+    assert normalized(text).markdown == markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "title"),
+    [
+        ("# Heading\n\ntext", {"title": "  From the\nmetadata "}, "From the metadata"),
+        ("first line\n\n## A *second* [thing](https://a.example) ##\n", {}, "A second thing"),
+        ("```\n# no heading\n```\n\n> **A quote** begins\n", {}, "A quote begins"),
+        ("---\n\n- item one\n", {}, "item one"),
+        ("1. item one\n", {}, "item one"),
+        ("***\n!!!\n", {}, "file"),
+        ("word " * 100, {}, ("word " * 23).strip() + "…"),
+        ("漢" * 300, {}, "漢" * 119 + "…"),
+        ("x\n", {"title": "t" * 300}, "t" * (TITLE_CHARACTERS - 1) + "…"),
+        ("A 😀 B\n", {}, "A 😀 B"),  # B-L04
+    ],
+)
+def test_a_title_is_chosen(text: str, metadata: dict[str, str], title: str) -> None:
+    assert normalized(text, **metadata).title == title
+
+
+def test_without_any_words_the_file_names_it() -> None:
+    assert normalized("***", "holiday photo").title == "holiday photo"
+    assert normalized("***", " ").title == "Untitled"
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("2024-03-05", "2024-03-05"),
+        ("2024", "2024"),
+        ("2024-03", "2024-03"),
+        ("2024-03-05T23:30:00+01:00", "2024-03-05"),
+        ("2024-03-05 10:11:12.00Z", "2024-03-05"),
+        ("Tue, 5 Mar 2024 10:00:00 +0100", "2024-03-05"),
+        ("Mon, 5 Mar 2024 10:00:00", "2024-03-05"),  # B-D22
+        ("Mon, 5 Mar 2024 10:00:00 -0000", "2024-03-05"),
+        ("last spring", "last spring"),
+        ("", ""),
+    ],
+)
+def test_dates_become_days(said: str, day: str) -> None:
+    assert published_day(said) == day
+
+
+def test_what_was_extracted_is_passed_on() -> None:
+    found = normalized("Ein Wort, zwei Worte", author=" Ada\tGreen ", language="de_DE")
+    assert (found.author, found.language, found.words) == ("Ada Green", "de-DE", 4)
+    assert (found.completeness, found.details) == (Completeness.PARTIAL, ("page 2: no text layer",))
+    assert normalized("x", language="probably German").language == ""
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "\x00\x07", "\ufeff"])
+def test_nothing_is_no_success(text: str) -> None:  # L-076
+    with pytest.raises(Unreadable) as refused:
+        normalized(text)
+    assert refused.value.reason is QuarantineReason.EMPTY
+
+
+def unseen_characters() -> list[str]:
+    """security.md 2.6 and every default-ignorable code point."""
+    ranges = "00AD 034F 061C 115F-1160 17B4-17B5 180B-180F 200B-200F 2028-202E 2060-206F 2800 3164 FE00-FE0F FEFF FFA0"
+    ranges += " FFF0-FFFB 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF"
+    bounds = [part.partition("-")[::2] for part in ranges.split()]
+    return [chr(point) for first, last in bounds for point in range(int(first, 16), int(last or first, 16) + 1)]
+
+
+@pytest.mark.parametrize("place", ["{}milk", "mi{}lk", "milk{}"])
+def test_every_unseen_character_is_flagged_and_kept(place: str) -> None:  # S-027, S-028
+    missed = [f"U+{ord(one):04X}" for one in unseen_characters() if not has_unseen(place.format(one))]
+    assert missed == []
+    kept = normalized("Buy mi\u200blk \U000e0049\U000e0047").markdown
+    assert kept == "Buy mi\u200blk \U000e0049\U000e0047\n"
+    assert normalized("Buy mi\u200blk").flags == (INVISIBLE,)
+    assert normalized("fine", author="A\u202eda").flags == (INVISIBLE,)
+
+
+def test_every_format_character_is_flagged() -> None:
+    """But those that are drawn: signs that span digits or verses, and format controls of hieroglyphs and shorthand."""
+    drawn = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD, *range(0x13430, 0x13440)}
+    points = (point for point in range(0x110000) if unicodedata.category(chr(point)) == "Cf")
+    assert [hex(point) for point in points if point not in drawn and not has_unseen(f"a{chr(point)}b")] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The quick brown fox: “quotes”, dashes – and … dots",
+        "می‌خواهم کتاب‌ها را بخوانم",
+        "क्‍ष और क्‌ष",
+        "👩‍👩‍👧 family, ❤️ heart, 1️⃣ key, ☺︎ text",
+        "Ελληνικά, русский, 日本語、한국어, ไทย, עברית, العربية, ქართული, հայերեն, বাংলা",
+        "tab\tand no-break\u00a0space",
+    ],
+)
+def test_ordinary_text_is_not_flagged(line: str) -> None:  # S-028
+    assert not has_unseen(line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 2_000_000 + "x",
+        "x" + " \n" * 1_000_000,
+        "![" * 500_000 + "x",
+        "![](data:" * 200_000,
+        "data:image/png;" * 150_000,
+        "[](" * 500_000,
+        "*" * 1_000_000 + "x",
+        "# " * 500_000,
+        "\ufe0f" * 500_000,
+        "x" * 2_000_000,
+    ],
+)
+def test_time_is_linear(text: str) -> None:  # B-L05
+    begun = time.process_time()
+    normalized(text)
+    assert time.process_time() - begun < 8  # quadratic would be hours
+
+
+@given(st.text(st.characters(codec=None), max_size=200), st.text(max_size=50))
+def test_any_text_comes_out_clean(text: str, title: str) -> None:
+    try:
+        found = normalized(text, title=title)
+    except Unreadable:
+        return
+    assert found.markdown.encode().decode() == found.markdown
+    assert unicodedata.is_normalized("NFC", found.markdown)
+    assert found.markdown.endswith("\n")
+    assert not found.markdown.endswith("\n\n")
+    assert "\n\n\n\n" not in found.markdown
+    assert not {one for one in found.markdown if unicodedata.category(one) == "Cc"} - {"\n", "\t"}
+    assert 0 < len(found.title) <= TITLE_CHARACTERS
+    assert "\n" not in found.title
+    again = normalized(found.markdown, title=found.title)
+    assert (again.markdown, again.title) == (found.markdown, found.title)
