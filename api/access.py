@@ -78,6 +78,7 @@ TABLE: Final = MappingProxyType(
         "enter_code": Power.OPEN,
         "read_style": Power.OPEN,
         "read_script": Power.OPEN,
+        "read_icon": Power.OPEN,
         "leave_session": Power.PAGE,
         "open_review": Power.PAGE,
         "open_proposal": Power.PAGE,

@@ -188,6 +188,12 @@ def read_style() -> Response:
     return FileResponse(HERE / "static" / "narthex.css", media_type="text/css")
 
 
+@router.get("/static/narthex.svg", operation_id="read_icon")
+def read_icon() -> Response:
+    """The icon."""
+    return FileResponse(HERE / "static" / "narthex.svg", media_type="image/svg+xml")
+
+
 @router.get("/static/login.js", operation_id="read_script")
 def read_script() -> Response:
     """The one script; the pages work without it."""

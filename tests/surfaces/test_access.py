@@ -70,6 +70,7 @@ EXPECTED: Final[dict[tuple[str, str], str]] = {
     ("POST", "/login"): EVERYBODY,
     ("GET", "/static/narthex.css"): EVERYBODY,
     ("GET", "/static/login.js"): EVERYBODY,
+    ("GET", "/static/narthex.svg"): EVERYBODY,
     ("POST", "/logout"): "owner",
     ("GET", "/review"): "owner",
     ("GET", "/review/{proposal_id}"): "owner",
