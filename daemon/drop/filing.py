@@ -21,6 +21,7 @@ from pipelines.model.failpoint import reach
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOREPLACE: Final = 1
+_EXCHANGE: Final = 2
 _UNKNOWN_CALL: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 WHY: Final = ".why.txt"
 SAME_AS: Final = ".same-as.txt"
@@ -48,7 +49,29 @@ def rename_new(source: int, name: str, target: int, new_name: str) -> None:
         raise OSError(number, os.strerror(number))
     # a file system without the call: an empty file takes the name first, and only our own rename replaces it
     os.close(os.open(new_name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=target))
-    os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+    try:
+        os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+    except OSError:
+        os.unlink(new_name, dir_fd=target)
+        raise
+
+
+def put_in_place(folder: Path, temporary: str, name: str) -> str | None:
+    """Renames ``temporary`` to ``name``; what was there keeps existing, as ``temporary``, whose name is then answered.
+
+    None when nothing was there. So a file of somebody else that took the name a moment ago is not lost.
+    """
+    fd = os.open(folder, _FOLDER & ~os.O_NOFOLLOW)
+    try:
+        if _libc.renameat2(fd, os.fsencode(temporary), fd, os.fsencode(name), _EXCHANGE) == 0:
+            return temporary
+        if ctypes.get_errno() == errno.ENOENT:
+            rename_new(fd, temporary, fd, name)
+        else:  # a file system without the call
+            os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
+        return None
+    finally:
+        os.close(fd)
 
 
 class FilingCabinet:

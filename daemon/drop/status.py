@@ -9,13 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from daemon.drop.filing import put_in_place
 from daemon.drop.intake import Line
-from daemon.drop.names import STATUS, shown
+from daemon.drop.names import STATUS, shown, twins
 from daemon.drop.settle import Candidate
 
 _LINES: Final = 20
 _PAUSE: Final = 2.0  # seconds between two writes
 _RECENT: Final = "## Last files\n"
+_HEAD: Final = "# Drop folder\n"
 _TEMPORARY: Final = ".STATUS.md.nx-tmp"
 
 
@@ -47,14 +49,27 @@ class StatusFile:
         with suppress(OSError):
             temporary = self._root / _TEMPORARY
             temporary.write_text(text, "utf-8")
-            temporary.replace(self._root / STATUS)
+            if put_in_place(self._root, _TEMPORARY, STATUS) is not None:
+                self._clear(temporary)
             self._written = text
             return None
         return self._not_before
 
+    def _clear(self, old: Path) -> None:
+        """Removes the page before this one. If it is none, somebody dropped a file of that name: it is taken in."""
+        with old.open("rb") as file:
+            ours = file.read(len(_HEAD)) == _HEAD.encode()
+        if ours:
+            old.unlink()
+            return
+        for name in twins(STATUS):
+            if name != STATUS and not (self._root / name).exists():
+                old.rename(self._root / name)
+                return
+
     def _text(self, waiting: Iterable[Candidate], troubles: Iterable[str]) -> str:
         parts = [
-            "# Drop folder\n",
+            _HEAD,
             "Put files here. narthex moves each one away once it is safe. This page is written anew.\n",
         ]
         lines = [f"- {trouble}" for trouble in troubles]

@@ -255,3 +255,13 @@ def test_a_folder_that_may_not_be_listed_is_shown(drop: DropRig) -> None:  # S-0
         until(lambda: "the folder private cannot be listed" in drop.status())
         inner.chmod(0o700)
         drop.arrived("x.txt")
+
+
+def test_a_dropped_file_with_the_name_of_our_page_is_taken_in(drop: DropRig) -> None:
+    with drop.running():
+        until(drop.status)
+        (drop.root / "STATUS.md").write_text("my own status", "utf-8")
+        (drop.root / "a.txt").write_text("x", "utf-8")
+        item = drop.arrived("STATUS-2.md")
+        assert drop.original(item) == b"my own status"
+        until(lambda: drop.status().startswith("# Drop folder"))
