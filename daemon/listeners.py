@@ -26,7 +26,7 @@ Application = Callable[[Scope, Any, Any], Awaitable[None]]
 
 LOOPBACK: Final = "127.0.0.1"
 _BACKLOG: Final = 512
-_GRACE_SECONDS: Final = 8  # for answers under way when the process is asked to end
+_GRACE_SECONDS: Final = 6  # for answers under way when the process is asked to end
 _CREDENTIALS: Final = struct.Struct("3i")
 
 

@@ -72,7 +72,6 @@ class _Run:
         from daemon.listeners import bind_loopback, bind_socket
 
         self._configuration = configuration
-        self._status = 0
         self._loopback = bind_loopback(configuration.values.port)
         self._socket_at = socket_path(configuration.home)
         self._unix = bind_socket(self._socket_at)
@@ -80,7 +79,7 @@ class _Run:
         self._doors: Doors | None = None
 
     def run(self) -> int:
-        """Blocks until the end; answers the exit status."""
+        """Blocks until the end; answers the exit status, unless an invariant failed: then the process is gone."""
         from api.app import create_app
         from daemon.listeners import Doors
         from daemon.wiring import Daemon
@@ -95,15 +94,17 @@ class _Run:
         gc.freeze()  # what lives as long as the process is no garbage: later collections pass it over
         if not self._failed.is_set():
             self._doors.serve(lambda: daemon.greet(app.fresh_login_link()))
+        if self._failed.is_set():
+            logging.shutdown()
+            os._exit(Broken.exit_code)  # nothing more is written: what holds is found out at the next start
         daemon.stop()
         self._socket_at.unlink(missing_ok=True)
-        return self._status
+        return 0
 
     def fail(self, error: BaseException) -> None:
         """An invariant does not hold: nothing more is begun, and the process ends with 70 even if something hangs."""
         if self._failed.is_set():
             return
-        self._status = Broken.exit_code
         self._failed.set()
         _log.critical("broken: %s", error if isinstance(error, NarthexError) else type(error).__name__, exc_info=error)
         deadline = threading.Timer(_BROKEN_DEADLINE, os._exit, (Broken.exit_code,))

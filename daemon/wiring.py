@@ -35,7 +35,7 @@ from pipelines.premises import Premises
 from pipelines.store.database import open_database
 
 _ROOM: Final = 256 * 1024 * 1024  # bytes of free disk below which the readiness check complains
-_STOP_SECONDS: Final = 4.0
+_STOP_SECONDS: Final = 3.0
 _witnessed = logging.getLogger("narthex.witness")
 _log = logging.getLogger("narthex.daemon")
 
@@ -87,6 +87,8 @@ class Daemon:
         self._schedule.stop()
         self._drop.stop()
         self._vault.stop()
+        for worker in self._workers:
+            worker.stop(0)
         if not all([worker.stop(_STOP_SECONDS) for worker in self._workers]):
             self.premises.extraction.close()  # the step fails at once, and its lease runs out
             for worker in self._workers:

@@ -130,7 +130,7 @@ class Narthexd:
 
     def narthex(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
         """Runs the command line against this home."""
-        command = [sys.executable, "-m", "api.cli.main", *arguments]
+        command = [sys.executable, "-c", "from api.cli.main import main; raise SystemExit(main())", *arguments]
         environment = {**self.environment(), "NARTHEX_PORT": str(self.port)}
         return subprocess.run(
             command, cwd=ROOT, env=environment, input=text, text=True, capture_output=True, check=False, timeout=60

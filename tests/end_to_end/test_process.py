@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -124,3 +125,19 @@ def test_a_killed_daemon_starts_again_and_finishes_the_drop_folder(narthexd: Nar
     found = sorted(str(row["name"]) for row in narthexd.owner().pages("/v1/items", {}, 1000))
     assert found == names
     assert not list((narthexd.home.drop / "_duplicates").iterdir())
+
+
+def test_a_damaged_event_chain_ends_it(narthexd: Narthexd) -> None:  # S-069: found, said, and not served on
+    narthexd.start()
+    narthexd.owner().call("POST", "/v1/captures", {"kind": "text", "text": "a thought"})
+    assert narthexd.stop() == 0
+    database = sqlite3.connect(narthexd.home.database)
+    triggers = database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'event'")
+    for (name,) in triggers.fetchall():  # who writes into the file can also take these away
+        database.execute(f"DROP TRIGGER {name}")
+    database.execute("UPDATE event SET actor_name = 'somebody else' WHERE seq = 1")
+    database.execute("DELETE FROM scheduled_run")  # this hour's look was done before the damage
+    database.commit()
+    database.close()
+    assert narthexd.start(wait=False).wait(60) == 70
+    assert "the event chain is damaged" in narthexd.said()
