@@ -169,7 +169,7 @@ def _approve(
     if plan.digest != digest:
         raise DigestMismatch("what would be written now is not what was shown", hint="look at it again")
     decision = _decision(p, row, Verdict.APPROVE, digest, shown_ms, owner)
-    move_proposal(session, row.id, "approved", owner, now, revision=revision, reason=digest, decided_by=owner.kind)
+    move_proposal(session, row.id, "approved", owner, now, seen=revision, reason=digest, decided_by=owner.kind)
     revision_id = promote(p, session, row, plan, decision.id, owner)
     decision.memory_id, decision.revision_id = plan.memory_id, revision_id
     proposals.add_decision(session, decision)
@@ -199,9 +199,7 @@ def reject(
         undecided = {ProposalState.PENDING, ProposalState.STALE}
         row = _decidable(session, proposal_id, revision, digest, owner, undecided)
         decision = _decision(p, row, Verdict.REJECT, digest, shown_ms, owner, code, reason)
-        move_proposal(
-            session, row.id, "rejected", owner, p.clock(), revision=revision, reason=code, decided_by=owner.kind
-        )
+        move_proposal(session, row.id, "rejected", owner, p.clock(), seen=revision, reason=code, decided_by=owner.kind)
         proposals.add_decision(session, decision)
         _resolve(p, session, row, owner)
         return decision

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from sqlmodel import Session
 
@@ -13,10 +15,10 @@ from pipelines.model.lifecycle import ProposalState
 from pipelines.model.plan import Payload
 from pipelines.model.records import Proposal
 from pipelines.model.values import SourceLabel, Suggestion
-from pipelines.preflight import admit, payload_of, plan_first
+from pipelines.preflight import admit, dry_run, payload_of, plan_first
 from pipelines.premises import Premises
 from pipelines.store import memories, proposals
-from pipelines.store.moves import create_proposal
+from pipelines.store.moves import create_proposal, move_proposal
 from pipelines.vault.layout import name_taken, note_path
 
 
@@ -66,6 +68,15 @@ def submit(p: Premises, session: Session, suggestion: Suggestion, origin: Origin
     admit(session, proposal, p.policy, capped=origin.capped)
     create_proposal(session, proposal, actor, proposal.submitted_at)
     return proposal
+
+
+def rebase(session: Session, row: Proposal, actor: Actor, now: datetime) -> None:
+    """Plans a pending proposal anew on a target that was moved: a new digest and a new revision to look at."""
+    plan = dry_run(session, row)
+    if plan.digest == row.plan_digest:
+        return
+    changes: dict[str, Any] = {"path": plan.path, "plan_digest": plan.digest, "revision": row.revision + 1}
+    move_proposal(session, row.id, "rebased", actor, now, seen=row.revision, reason=plan.digest, **changes)
 
 
 def _completed(p: Premises, session: Session, suggestion: Suggestion, scope: str) -> Payload:

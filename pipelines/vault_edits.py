@@ -13,13 +13,13 @@ from sqlmodel import Session
 
 from pipelines.model.actor import Channel, daemon_actor
 from pipelines.model.errors import Busy, Conflict, Duplicate, Invalid, NarthexError, NotFound, Transient, Unreadable
-from pipelines.model.lifecycle import MemoryState, Verification
+from pipelines.model.lifecycle import MemoryState, ProposalState, Verification
 from pipelines.model.records import Memory
 from pipelines.model.values import SourceLabel, Suggestion
 from pipelines.premises import Premises
 from pipelines.store import events, memories, proposals
 from pipelines.store.moves import move_proposal, move_verification
-from pipelines.submission import Origin, submit
+from pipelines.submission import Origin, rebase, submit
 from pipelines.vault.marker import is_marked, mark
 from pipelines.vault.reader import VaultFile, memory_id_of, read_text, scan
 
@@ -119,6 +119,10 @@ def _moved(p: Premises, memory: Memory, strangers: dict[str, VaultFile], report:
             return
         memories.note_file(session, memory.id, target, memory.written_digest)
         events.append(session, _EDITOR, "followed", memory.id, now=p.clock(), reason="the file was moved in the vault")
+        session.expire_all()  # the proposals are planned against the new path
+        for row in proposals.undecided_on_memory(session, memory.id):
+            if row.state is ProposalState.PENDING:
+                rebase(session, row, _EDITOR, p.clock())
 
     p.database.write(follow)
     memory.path = target  # the row in hand is detached; what follows compares it with the stored one

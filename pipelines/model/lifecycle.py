@@ -129,6 +129,7 @@ PROPOSAL_MOVES = MappingProxyType(
             _move("approved", {ProposalState.PENDING}, ProposalState.PROMOTED, _OWNER),
             _move("rejected", {ProposalState.PENDING, ProposalState.STALE}, ProposalState.REJECTED, _OWNER),
             _move("withdrawn", {ProposalState.PENDING, ProposalState.STALE}, ProposalState.WITHDRAWN, _WITHDRAWERS),
+            _move("rebased", {ProposalState.PENDING}, ProposalState.PENDING, _DAEMON),
             _move("went_stale", {ProposalState.PENDING}, ProposalState.STALE, _BOTH),
         )
     )

@@ -30,7 +30,7 @@ def suggest(item: Item, text: Normalized, vocabulary: Sequence[str]) -> list[Sug
     found = sentences(text.markdown)
     l0 = _first_line(found, text.title)
     l1 = _summary(text, found)
-    short = text.words <= L1_WORDS
+    short = _fits(text)
     payload: dict[str, object] = {
         "title": text.title[:TITLE_CHARACTERS],
         "type": _type_of(item, text.markdown),
@@ -63,7 +63,7 @@ def _first_line(found: list[Sentence], title: str) -> str:
 
 def _summary(text: Normalized, found: list[Sentence]) -> str:
     """All of a short text; of a long one the sentences whose words the text repeats most, in their order."""
-    if text.words <= L1_WORDS and len(text.markdown.split()) <= L1_WORDS:
+    if _fits(text):
         return text.markdown.strip()
     frequent = Counter(word for s in found for word in _content_words(s.text))
     ranked = sorted(found, key=lambda s: (-_weight(s, frequent), s.start))
@@ -74,7 +74,22 @@ def _summary(text: Normalized, found: list[Sentence]) -> str:
         if 4 <= length <= room:
             chosen.append(sentence)
             room -= length
-    return "\n\n".join(s.text for s in sorted(chosen, key=lambda s: s.start))
+    return "\n\n".join(s.text for s in sorted(chosen, key=lambda s: s.start)) or _opening(text.markdown)
+
+
+def _fits(text: Normalized) -> bool:
+    return len(text.markdown.split()) <= L1_WORDS
+
+
+def _opening(markdown: str) -> str:
+    """The first lines that fit, as they stand: for a text without a sentence, such as a table."""
+    end = room = 0
+    for line in markdown.splitlines(keepends=True):
+        room += len(line.split())
+        if room > L1_WORDS:
+            break
+        end += len(line)
+    return markdown[:end].strip()
 
 
 def _weight(sentence: Sentence, frequent: Counter[str]) -> float:

@@ -67,12 +67,12 @@ def move_proposal(
     actor: Actor,
     now: datetime,
     *,
-    revision: int | None = None,
+    seen: int | None = None,
     reason: str = "",
     **changes: Any,
 ) -> None:
-    """``revision``: the move happens only while the proposal is still at that one."""
-    guard = {} if revision is None else {"revision": revision}
+    """``seen``: the move happens only while the proposal is still at that revision."""
+    guard = {} if seen is None else {"revision": seen}
     _move(session, Proposal, proposal_id, "state", PROPOSAL_MOVES[event], actor, now, guard, changes, reason)
 
 

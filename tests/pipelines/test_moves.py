@@ -122,13 +122,13 @@ def test_the_owner_moves_a_pending_proposal(database: Database, ids: Ids, clock:
     row = pending(database, ids, clock)
     database.write(
         lambda session: moves.move_proposal(
-            session, row.id, "approved", OWNER, clock(), revision=1, decided_by=ActorKind.OWNER
+            session, row.id, "approved", OWNER, clock(), seen=1, decided_by=ActorKind.OWNER
         )
     )
     with pytest.raises(StaleState):
         database.write(
             lambda session: moves.move_proposal(
-                session, row.id, "approved", OWNER, clock(), revision=1, decided_by=ActorKind.OWNER
+                session, row.id, "approved", OWNER, clock(), seen=1, decided_by=ActorKind.OWNER
             )
         )
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from pipelines.model.errors import Transient
+from pipelines.model.errors import RevisionMoved, Transient
 from pipelines.model.lifecycle import MemoryState, ProposalState, Verification
 from pipelines.premises import Premises
 from pipelines.review import show
@@ -126,6 +126,22 @@ def test_a_move_with_an_edit_is_followed_and_proposed(premises: Premises) -> Non
     assert (report.moved, report.edited, report.missing) == ([memory.id], [memory.id], [])
     yes(premises, pending(premises)[0])
     assert file_of(premises, memory.id) == target
+
+
+def test_a_move_after_the_edit_was_proposed_shows_it_anew(premises: Premises) -> None:  # F-032
+    memory = a_memory(premises)
+    place = file_of(premises, memory.id)
+    place.write_text(place.read_text() + "And kiwifruit.\n")
+    reconcile(premises)
+    before = pending(premises)[0]
+    place.rename(place.with_name("Cold.md"))
+    reconcile(premises)
+    after = pending(premises)[0]
+    assert (after.id, after.revision, after.path) == (before.id, 2, "Notes/Cold.md")
+    with pytest.raises(RevisionMoved):
+        yes(premises, before)
+    yes(premises, after)
+    assert words(premises, "kiwifruit") == [memory.id]
 
 
 def test_a_copy_is_a_new_unreviewed_file(premises: Premises) -> None:
