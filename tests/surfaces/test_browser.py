@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.app import Application, create_app
 from pipelines.premises import Premises
@@ -107,6 +108,21 @@ def test_without_a_script(browser: Browser, served: tuple[Application, str], pre
     page.wait_for_url(f"{address}/login")
 
 
+def _attacking(address: str, proposal: Any, seen: list[dict[str, str]]) -> ASGIApp:
+    """Another site's page, which posts, frames and embeds ours; notes the headers that it is sent."""
+    body = f"""<form id="f" method="post" action="{address}/review/{proposal["id"]}/approve">
+        <input name="digest" value="{proposal["digest"]}"><input name="revision" value="1">
+        <input name="shown_at" value="1"></form>
+        <iframe src="{address}/review"></iframe><img src="{address}/review/{proposal["id"]}">"""
+
+    async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append({name.decode(): value.decode() for name, value in scope["headers"]})
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": body.encode()})
+
+    return elsewhere
+
+
 def test_other_sites_change_nothing(
     browser: Browser, served: tuple[Application, str], premises: Premises, clock: SettableClock
 ) -> None:  # S-002, S-004, S-011
@@ -118,16 +134,7 @@ def test_other_sites_change_nothing(
     signed_in.wait_for_url(f"{address}/review")
 
     seen: list[dict[str, str]] = []
-
-    async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
-        seen.append({name.decode(): value.decode() for name, value in scope["headers"]})
-        path = f"{address}/review/{proposal['id']}/approve"
-        body = f"""<form id="f" method="post" action="{path}"><input name="digest" value="{proposal["digest"]}">
-        <input name="revision" value="1"><input name="shown_at" value="1"></form>
-        <iframe src="{address}/review"></iframe><img src="{address}/review/{proposal["id"]}">"""
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
-        await send({"type": "http.response.body", "body": body.encode()})
-
+    elsewhere = _attacking(address, proposal, seen)
     door = socket.socket()
     door.bind(("127.0.0.1", 0))
     with door, _served(elsewhere, door):
