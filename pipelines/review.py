@@ -90,7 +90,8 @@ def _view(session: Session, row: Proposal) -> ProposalView:
     after = "" if plan is None else plan.content or ""
     before = "" if plan is None else plan.before or ""
     title = str(row.payload.get("title") or parse(after or before).title or row.path)
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "approved", "proposed", lineterm="")
+    # not splitlines(): it would hide line separators that a person must see
+    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), "approved", "proposed", lineterm="")
     return ProposalView(row, plan, title, "\n".join(lines))
 
 
@@ -125,16 +126,18 @@ def submit(
     scope = actor.scope or p.policy.default_scope
     label = SourceLabel.OWNER if actor.is_owner else SourceLabel.AGENT
     with p.database.read() as session:
-        evidence = tuple(_located(session, item_id, quote) for item_id, quote in quotes)
+        evidence = tuple(_located(session, item_id, quote, actor) for item_id, quote in quotes)
     suggestion = Suggestion(action, payload, rationale, confidence=0.5, evidence=evidence)
     origin = Origin(actor.name, "1", scope, label, capped=not actor.is_owner)
     row = p.database.write(lambda session: submit_suggestion(p, session, suggestion, origin, actor))
     return show(p, row.id, actor)
 
 
-def _located(session: Session, item_id: str, quote: str) -> Evidence:
+def _located(session: Session, item_id: str, quote: str, actor: Actor) -> Evidence:
+    """Found or not would tell an agent what unapproved text holds: it quotes only what it captured itself."""
     artefact = items.artefact(session, item_id, Stage.NORMALIZED)
-    start = -1 if artefact is None else artefact.text.find(quote)
+    known = artefact is not None and _own(actor) in (None, items.item(session, item_id).actor_name)
+    start = artefact.text.find(quote) if artefact is not None and known else -1
     if start < 0:
         return Evidence(item_id, quote, 0, 0, inferred=True)
     return Evidence(item_id, quote, start, start + len(quote))

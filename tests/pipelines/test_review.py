@@ -171,13 +171,14 @@ def test_an_agent_proposes_and_sees_only_its_own(premises: Premises) -> None:  #
 
 
 def test_evidence_that_is_not_there_is_marked_inferred(premises: Premises) -> None:  # F-030
-    item = capture_text(premises, "Green tea, no sugar, please.", OWNER).item
+    item = capture_text(premises, "Green tea, no sugar, please.", AGENT).item
+    private = capture_text(premises, "The key is under the mat.", OWNER).item
     settle(premises)
-    quotes = [(item.id, "no sugar"), (item.id, "never coffee"), ("itm_000000000000", "x")]
+    quotes = [(item.id, "no sugar"), (item.id, "never coffee"), ("itm_000000000000", "x"), (private.id, "key")]
     view = submit(
         premises, AGENT, action="create_memory", payload=dict(FIELDS), rationale="they said so", quotes=quotes
     )
-    assert [quote["inferred"] for quote in view.proposal.evidence] == [False, True, True]
+    assert [quote["inferred"] for quote in view.proposal.evidence] == [False, True, True, True]
 
 
 @pytest.mark.parametrize("field", ["memory_id", "path", "scope", "created"])
