@@ -16,7 +16,7 @@ import sysconfig
 import threading
 import time
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from pipelines.isolation import wire
 from pipelines.isolation.limits import Limits
@@ -153,7 +153,7 @@ class _Child:
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,  # tracebacks hold content
+                stderr=subprocess.PIPE,  # until it is ready: later on a traceback would hold content
                 cwd="/",
                 env=_environment(),
                 close_fds=True,
@@ -167,9 +167,12 @@ class _Child:
         except OSError:
             said = b""
         self._control = ours
+        errors = self._process.stderr
         if not said:
             self.kill()
-            raise Transient("the extraction child does not start", hint="python -m pipelines.isolation.child says why")
+            raise Transient(f"the extraction child does not start: {_last_line(errors)}")
+        if errors is not None:
+            errors.close()
         self.confinement = "restricted: " + said.decode("utf-8", "replace") if said != b"-" else "not restricted"
         return ours
 
@@ -182,6 +185,14 @@ class _Child:
                 os.killpg(process.pid, signal.SIGKILL)
         if control is not None:
             control.close()
+
+
+def _last_line(errors: IO[bytes] | None) -> str:
+    if errors is None:
+        return ""
+    with errors:
+        lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:300] if lines else "it ended without a word"
 
 
 def _receive(connection: socket.socket, deadline: float, most: int) -> bytes:

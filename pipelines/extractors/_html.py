@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 from typing import Final
 
 from pipelines.extractors._decode import Decoded, decode
 
+_UNSHOWN: Final = frozenset({"script", "style", "title", "noscript", "template"})
 _HEAD_BYTES: Final = 4096  # the standard says 1,024; some pages put a comment before
 _CHARSET: Final = re.compile(
     rb"""<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})""", re.I
 )
 _XML_DECLARATION: Final = re.compile(r"\s{0,999}<\?xml[^>]{0,500}\?>")
 _NULL_TARGET: Final = re.compile(r"\[([^\[\]\n]{0,500})\]\(\s*\)")
+
+
+class _BareText(HTMLParser):
+    """Gathers what stands between the tags; builds no tree, so that no nesting is too deep."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._unshown = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Text between these tags is not the page's."""
+        self._unshown += tag in _UNSHOWN
+
+    def handle_endtag(self, tag: str) -> None:
+        """Back to the page's text."""
+        self._unshown = max(0, self._unshown - (tag in _UNSHOWN))
+
+    def handle_data(self, data: str) -> None:
+        """Called for each run of text."""
+        if not self._unshown and data.strip():
+            self.pieces.append(data.strip())
+
+
+def bare_text(html: str) -> str:
+    """The last resort: every run of text on a line of its own, for pages that no reader takes apart."""
+    parser = _BareText()
+    parser.feed(html)
+    parser.close()
+    return "\n".join(parser.pieces)
 
 
 def decode_html(raw: bytes, announced: str | None = None) -> Decoded:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from pipelines.extractors._decode import Decoded
 from pipelines.extractors._extractor import Extractor
-from pipelines.extractors._html import decode_html, to_markdown
+from pipelines.extractors._html import bare_text, decode_html, to_markdown
 from pipelines.model.errors import Unreadable
 from pipelines.model.lifecycle import QuarantineReason
 from pipelines.model.values import Completeness, Extracted
@@ -41,6 +41,8 @@ def _read(file: BinaryIO, name: str) -> Extracted:
     if better or _words(text):
         return _answer(better or text, page, document, decoded)
     whole = to_markdown(page)
+    if not _words(whole):
+        whole = bare_text(page)
     if not _words(whole):
         hint = "a page that is built by a script has to be captured from the browser"
         raise Unreadable("the page holds no text", reason=QuarantineReason.EMPTY, hint=hint)

@@ -39,6 +39,7 @@ def main() -> None:
     limits = Limits.from_json(sys.argv[2])
     family = Family(importlib.import_module(sys.argv[3]), Extractor)
     _load(family)
+    os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stderr.fileno())  # nothing of an original gets out
     jail = confine.enter()
     control.send(jail.said.encode() or b"-")
     while _wait(control, limits.idle_seconds):

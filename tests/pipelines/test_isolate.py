@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,7 +19,6 @@ from pipelines.isolate import ExtractionPool, Limits
 from pipelines.model.errors import Transient, Unreadable
 from pipelines.model.lifecycle import QuarantineReason
 from pipelines.model.values import Extraction
-from tests.need import need
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,6 +154,13 @@ def test_a_child_without_work_goes_away(original: Original) -> None:
         pool.close()
 
 
+def test_a_child_that_cannot_start_says_why(original: Original) -> None:
+    pool = ExtractionPool(Limits(), package="tests.pipelines.no_such_family")
+    with pytest.raises(Transient, match="No module named"):
+        pool.extract(original("well"), "well.txt")
+    pool.close()
+
+
 def test_a_killed_child_is_replaced(hostile: ExtractionPool, original: Original) -> None:
     before = children()
     hostile.extract(original("well"), "well.txt")
@@ -207,49 +209,6 @@ def test_two_workers_work_at_once(original: Original) -> None:
         pool.close()
 
 
-def test_a_hostile_parser_is_denied_everything(hostile: ExtractionPool, original: Original) -> None:  # S-058
-    need("root")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        found = hostile.extract(original(f"look {listener.getsockname()[1]}"), "look.txt")
-    said = json.loads(found.extracted.text)
-    health = hostile.health()
-    assert said.pop("uid") != "did: 0"
-    assert set(said.pop("environment").removeprefix("did: ").split(",")) <= {
-        "LANG",
-        "PATH",
-        "PYTHONDONTWRITEBYTECODE",
-        "PYTHONHASHSEED",
-        "PYTHONPATH",
-    }
-    if "no files" not in health:  # an old kernel: what the uid cannot keep from it
-        assert said.pop("read").startswith("did")
-        assert said.pop("list").startswith("did")
-        said.pop("kill")
-    if "no network" not in health:  # a container that forbids namespaces
-        said.pop("datagram")
-    assert {deed: answer for deed, answer in said.items() if not answer.startswith("refused")} == {}
-    assert "nobody" in health
-
-
-def test_a_bomb_in_a_document_is_refused_unopened(pool: ExtractionPool, original: Original) -> None:  # S-056
-    bomb = io.BytesIO(EXTRACTORS["docx"].sample)
-    archive = zipfile.ZipFile(bomb, "a", zipfile.ZIP_DEFLATED)
-    with archive, archive.open("word/media.bin", "w") as member:
-        for _ in range(210):
-            member.write(bytes(2**20))
-    refused = refusal(pool, original(bomb.getvalue(), "bomb.docx"))
-    assert refused.reason is QuarantineReason.TOO_LARGE
-
-
-def test_a_document_that_lies_about_its_size_yields_no_more(pool: ExtractionPool, original: Original) -> None:  # B-D07
-    honest = io.BytesIO(EXTRACTORS["docx"].sample)
-    with zipfile.ZipFile(honest, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/header1.xml", b"<w:t>" + b"swell " * 2_000_000 + b"</w:t>")
-    lying = honest.getvalue().replace((12_000_011).to_bytes(4, "little"), (1000).to_bytes(4, "little"))
-    found = pool.extract(original(lying, "lying.docx"), "lying.docx")
-    assert "swell" not in found.extracted.text
-
-
 def test_the_daemon_loads_no_parser() -> None:
     program = "import sys, pipelines.isolate, pipelines.normalize; print(*sys.modules)"
     listed = subprocess.run(
@@ -258,31 +217,6 @@ def test_the_daemon_loads_no_parser() -> None:
     heavy = {"trafilatura", "lxml", "magic", "mammoth", "pypdfium2", "html_to_markdown", "resiliparse", "sqlalchemy"}
     assert not heavy & set(listed.split())
     assert "pipelines.extractors" not in listed
-
-
-def test_a_child_does_not_outlive_the_daemon(original: Original) -> None:
-    program = (
-        "import sys; from pathlib import Path; from pipelines.isolate import ExtractionPool, Limits\n"
-        f"pool = ExtractionPool(Limits(), package={HOSTILE!r})\n"
-        "pool.extract(Path(sys.argv[1]), 'a'); print(pool._children[0]._process.pid, flush=True)\n"
-        "pool.extract(Path(sys.argv[2]), 'a')"
-    )
-    well, hang = original("well", "well.txt"), original("hang", "hang.txt")
-    daemon = subprocess.Popen([sys.executable, "-c", program, well, hang], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert daemon.stdout is not None
-    with daemon, daemon.stdout:
-        supervisor = int(daemon.stdout.readline())
-        until(lambda: _busy({supervisor}))
-        task = int(Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text("utf-8").split()[0])
-        daemon.kill()
-    until(lambda: not _lives(supervisor) and not _lives(task))
-
-
-def _lives(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_many_threads_share_a_pool(pool: ExtractionPool, original: Original) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -75,7 +76,7 @@ def _look(argument: str) -> str:
         "environment": lambda: ",".join(sorted(os.environ)),
         "read": lambda: Path("/etc/passwd").read_text("utf-8")[:10],
         "list": lambda: ",".join(os.listdir("/")),  # noqa: PTH208 -- what an attacker would write
-        "write": lambda: str(Path("/tmp/narthex-was-here").write_text("x", "utf-8")),
+        "write": _write,
         "connect": lambda: str(socket.create_connection(("127.0.0.1", int(argument)), 2)),
         "datagram": lambda: str(socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 53))),
         "fork": lambda: str(os.fork()),
@@ -84,6 +85,11 @@ def _look(argument: str) -> str:
         "memory of the parent": lambda: str(os.open(f"/proc/{os.getppid()}/mem", os.O_RDONLY)),
     }
     return json.dumps({deed: _attempt(attempt) for deed, attempt in deeds.items()})
+
+
+def _write() -> str:
+    with tempfile.NamedTemporaryFile(dir="/tmp") as file:
+        return f"wrote {file.name}"
 
 
 def _kill(process: int) -> str:
