@@ -37,7 +37,7 @@ class DeclaredRoute(APIRoute):
     def get_route_handler(self) -> Answering:
         """Wraps what FastAPI would do; the name is FastAPI's."""
         operation = self.operation_id
-        if operation not in TABLE:
+        if operation is None or operation not in TABLE:
             raise Broken(f"{self.path} ({operation}) has no row in api.access.TABLE")
         answering = super().get_route_handler()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import HTMLResponse
 
@@ -134,7 +134,7 @@ def answer(
     )
 
 
-def _effect(view: ProposalView) -> dict[str, object]:
+def _effect(view: ProposalView) -> dict[str, Any]:
     """What an approval would store, and whether one is possible."""
     plan = view.plan
     return {
@@ -144,7 +144,7 @@ def _effect(view: ProposalView) -> dict[str, object]:
     }
 
 
-def _origin(premises: Premises, row: Proposal) -> dict[str, object]:
+def _origin(premises: Premises, row: Proposal) -> dict[str, Any]:
     """The item that it was made from, if any."""
     if row.item_id is None:
         return {"item": None, "item_name": None, "item_url": None}
