@@ -104,7 +104,7 @@ def capture_link(
     if parts.scheme not in _SCHEMES or not host or odd or len(address) > _URL_CHARACTERS:
         raise Invalid("a link is an http or https address", hint="capture other things as text or as a file")
     arrival = _arrival(p, ItemKind.LINK, title or address, note, tags, scope, actor, source_key, url=address)
-    content = _encoded("\n".join(part for part in (address, title.strip(), note.strip()) if part) + "\n")
+    content = _encoded(f"{address}\n{arrival.name}\n{note.strip()}\n")
     return _take(p, io.BytesIO(content), arrival, actor)
 
 
