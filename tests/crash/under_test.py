@@ -16,7 +16,6 @@ from sqlmodel import Session
 import daemon.main
 from pipelines import durable
 from pipelines.model import failpoint
-from pipelines.model.records import Event
 from pipelines.store import events
 from pipelines.store.database import Database
 
@@ -44,7 +43,7 @@ def no_fsync() -> None:
 def event_outside() -> None:
     """Bug: the event is written in a transaction of its own, after the one of the row."""
     true_write, true_seal = Database.write, events.seal
-    held: list[Event] = []
+    held: list[dict[str, object]] = []
 
     def hold(session: Session) -> None:
         held.extend(session.info.pop("events", []))

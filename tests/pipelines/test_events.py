@@ -117,12 +117,12 @@ def test_a_failure_after_the_move_leaves_neither_row_nor_event(
 def test_a_failure_while_sealing_leaves_neither_row_nor_event(
     database: Database, ids: Ids, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken_hash(event: object) -> str:
+    def broken_hash(told: object) -> str:
         raise RuntimeError("hashing fails")
 
     item = an_item(ids, clock())
     with monkeypatch.context() as patched:
-        patched.setattr(events, "event_hash", broken_hash)
+        patched.setattr(events, "_hash_of", broken_hash)
         with pytest.raises(RuntimeError):
             database.write(lambda session: moves.create_item(session, item, DAEMON, clock()))
     with database.read() as session:
