@@ -48,7 +48,7 @@ def postgresql_engine(address: str) -> tuple[Engine, Engine]:
         raise Refused(f"database_url must be a postgresql:// address, not {url.get_backend_name()}://")
     url = url.set(drivername="postgresql+psycopg")
     writer = create_engine(url, pool_pre_ping=True)
-    reader = create_engine(url, pool_pre_ping=True)
+    reader = create_engine(url, pool_pre_ping=True, isolation_level="REPEATABLE READ")  # one snapshot a session
     _set_on_connect(writer, "SET synchronous_commit = on")
     _set_on_connect(reader, "SET default_transaction_read_only = on")
     return writer, reader

@@ -124,3 +124,14 @@ def verify_chain(session: Session) -> ChainCheck:
 def timeline(session: Session, subject: str) -> list[Event]:
     """Everything that happened to one thing, oldest first."""
     return list(session.exec(select(Event).where(col(Event.subject) == subject).order_by(col(Event.seq))))
+
+
+def after(session: Session, seq: int, limit: int) -> list[Event]:
+    """The events that follow the one numbered ``seq``, oldest first, at most ``limit``."""
+    return list(session.exec(select(Event).where(col(Event.seq) > seq).order_by(col(Event.seq)).limit(limit)))
+
+
+def latest(session: Session, limit: int) -> list[tuple[datetime, str]]:
+    """Time and action of the last ``limit`` events, newest first."""
+    query = select(Event.at, Event.action).order_by(col(Event.seq).desc()).limit(limit)
+    return [(at, action) for at, action in session.exec(query)]

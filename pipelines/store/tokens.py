@@ -74,6 +74,12 @@ def session_by_secret(session: Session, digest: str, now: datetime, idle: timede
     return found
 
 
+def session_stands(session: Session, session_id: str, now: datetime, idle: timedelta) -> bool:
+    """Whether this session was neither closed nor idle for longer than ``idle``."""
+    found = session.get(OwnerSession, session_id)
+    return found is not None and found.revoked_at is None and now - found.last_used_at <= idle
+
+
 def touch_session(session: Session, session_id: str, now: datetime) -> None:
     """Notes the last use."""
     session.execute(update(OwnerSession).where(col(OwnerSession.id) == session_id).values(last_used_at=now))

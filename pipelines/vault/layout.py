@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -137,6 +138,10 @@ def _exists(folder: Path | int, name: str) -> bool:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:  # a composed name may be longer than the one on disk
+            raise
         return False
     return True
 

@@ -19,7 +19,7 @@ from pipelines.vault import memory_file
 from pipelines.vault.layout import existing_name, is_note, open_below, open_folder
 
 NOTE_BYTES: Final = 10 * 1024 * 1024
-_NO_FILE: Final = frozenset({errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.ENOTDIR})
+_NO_FILE: Final = frozenset({errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.ENOTDIR, errno.ENAMETOOLONG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ def read_text(vault: Path, path: str) -> str:
         content = stream.read(NOTE_BYTES + 1)
     if len(content) > NOTE_BYTES:
         raise Unreadable(f"{path!r} is larger than 10 MiB", reason="too_large")
+    if b"\0" in content:
+        raise Unreadable(f"{path!r} holds NUL characters and is no text", hint="Remove them.")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

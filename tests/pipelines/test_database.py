@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
-from sqlmodel import SQLModel
+from sqlalchemy import inspect, text
+from sqlmodel import Session, SQLModel
 
-from pipelines.model.errors import Broken, Conflict, Transient
+from pipelines.model.errors import Broken, Conflict, Invalid, NarthexError, Refused, StorageFull, Transient
 from pipelines.model.identity import Ids
 from pipelines.model.values import Home
 from pipelines.store import events, items, moves
@@ -17,6 +19,7 @@ from pipelines.store.database import Database, open_database
 from pipelines.store.engines import postgresql_engine, sqlite_engine
 from pipelines.store.migrate import SchemaTooNew, known_versions, migrate, stored_version
 from tests.clock import SettableClock
+from tests.need import need
 from tests.pipelines.rows import DAEMON, an_item
 
 THREADS, EACH = 8, 25
@@ -80,7 +83,6 @@ def test_a_commit_that_fails_fails_its_callers_and_says_so(
     told: list[Exception] = []
     database = open_database(home.database, on_broken=told.append)
     item = an_item(ids, clock())
-    from sqlmodel import Session
 
     def no_commit(session: Session) -> None:
         raise OSError("fsync failed")
@@ -119,8 +121,6 @@ def test_a_newer_schema_is_refused(location: Path | str) -> None:
 
 
 def test_only_postgresql_addresses_are_taken() -> None:
-    from pipelines.model.errors import Refused
-
     with pytest.raises(Refused, match="mysql"):
         open_database("mysql://localhost/x")
 
@@ -133,3 +133,101 @@ def test_sqlite_is_new_enough_and_durable(home: Home) -> None:
     modes = database.write(lambda session: session.execute(text("PRAGMA synchronous")).scalar())
     assert modes == 2  # FULL
     database.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Six mebibytes of disk, which the test may fill."""
+    need("root")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(tmp_path)], check=True)
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_full_disk_fails_everybody_who_was_not_committed(small_disk: Path, ids: Ids, clock: SettableClock) -> None:
+    database = open_database(small_disk / "state.db")  # S-066: SQLite gives up the whole transaction, not a savepoint
+    acknowledged: list[str] = []
+    refused: list[Exception] = []
+
+    def capture(size: int) -> None:
+        item = an_item(ids, clock())
+        item.note = "x" * size
+        try:
+            database.write(lambda session: moves.create_item(session, item, DAEMON, clock()))
+            acknowledged.append(item.id)
+        except NarthexError as error:
+            refused.append(error)
+
+    for size in [1000, *[400_000] * 24]:
+        threads = [threading.Thread(target=capture, args=(amount,)) for amount in (100, size, 100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert refused
+    assert {type(error) for error in refused} == {StorageFull}
+    with database.read() as session:
+        assert events.verify_chain(session).ok
+        assert set(acknowledged) == {
+            row.id for row in items.list_items(session, state=None, limit=200, cursor=None).rows
+        }
+    database.close()
+
+
+def test_after_a_failed_commit_nothing_is_acknowledged(
+    home: Home, ids: Ids, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:  # S-065
+    database = open_database(home.database)
+
+    def no_commit(session: Session) -> None:
+        raise OSError("fsync failed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "commit", no_commit)
+        with pytest.raises(Broken):
+            database.write(lambda session: None)
+    with pytest.raises(Broken, match="fsync failed"):
+        database.write(lambda session: None)
+    database.close()
+
+
+def test_verifying_under_writers_sees_one_snapshot(database: Database, ids: Ids, clock: SettableClock) -> None:
+    stop = threading.Event()
+
+    def write_on() -> None:
+        while not stop.is_set():
+            item = an_item(ids, clock())
+            database.write(lambda session, item=item: moves.create_item(session, item, DAEMON, clock()))  # type: ignore[misc]
+
+    threads = [threading.Thread(target=write_on) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(25):
+            with database.read() as session:
+                check = events.verify_chain(session)
+            assert check.ok, check.problem
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_content_that_postgresql_cannot_store_is_refused_not_broken(
+    database: Database, ids: Ids, clock: SettableClock
+) -> None:
+    item = an_item(ids, clock())
+    item.note = "a\0b"
+    if database.dialect == "sqlite":
+        database.write(lambda session: moves.create_item(session, item, DAEMON, clock()))
+        return
+    with pytest.raises(Invalid):
+        database.write(lambda session: moves.create_item(session, item, DAEMON, clock()))
+
+
+@pytest.mark.parametrize("table", ["decision", "memory_revision"])
+def test_the_owner_alone_stands_behind_decisions_and_revisions(database: Database, table: str) -> None:  # F-031
+    columns = {"decision": "actor_kind", "memory_revision": "approved_by"}[table]
+    with database.read() as session:
+        checks = inspect(session.connection()).get_check_constraints(table)
+    assert any(columns in str(check["sqltext"]) and "owner" in str(check["sqltext"]) for check in checks)
