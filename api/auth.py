@@ -16,8 +16,9 @@ from starlette.datastructures import Headers
 from api.access import LOCAL_NAME, Caller
 from api.codes import RandomBytes
 from api.ports import Listener
+from api.tries import Tries
 from pipelines.model.actor import Actor, ActorKind, Capability, Channel
-from pipelines.model.errors import Duplicate, Invalid, Transient, Unauthenticated
+from pipelines.model.errors import Busy, Duplicate, Invalid, Transient, Unauthenticated
 from pipelines.model.records import OwnerSession, Token
 from pipelines.premises import Premises
 from pipelines.store import tokens
@@ -27,6 +28,7 @@ OWNER_NAME: Final = "owner"
 _TOKEN: Final = "nx_"
 _SESSION: Final = "nxs_"
 _SECRET_BYTES: Final = 32
+_WRONG_A_MINUTE: Final = 120  # at one door; 256 bits are not guessed, but each guess costs a look into the database
 _BEARER: Final = re.compile(r"[Bb]earer (nxs?_[A-Za-z0-9_-]{43})", re.ASCII)
 _COOKIE_PAIR: Final = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([^;]*)")
 _RESERVED: Final = frozenset({OWNER_NAME, LOCAL_NAME, "narthexd"})
@@ -39,12 +41,14 @@ class Credentials:
     def __init__(self, premises: Premises, random: RandomBytes) -> None:
         self._premises = premises
         self._random = random
+        self._tries = Tries(premises.clock, _WRONG_A_MINUTE)
 
     def recognise(self, headers: Headers, listener: Listener, *, cookies: bool, request_id: str) -> Caller:
         """Who sends these headers; ``cookies`` says whether the host is one that our cookie lives on.
 
         Raises ``Unauthenticated`` for a bearer that is malformed, unknown, expired, revoked, sent twice or of another
-        home. A cookie that is no longer good counts as none: the page then shows the login.
+        home, and ``Busy`` instead where too many of those came in lately. A cookie that is no longer good counts as
+        none: the page then shows the login.
         """
         sent = headers.getlist("authorization")
         if len(sent) > 1:
@@ -53,6 +57,7 @@ class Credentials:
             bearer = _BEARER.fullmatch(sent[0])
             caller = None if bearer is None else self._caller(bearer[1], listener, request_id, by_cookie=False)
             if caller is None:
+                self._check_tries(listener)
                 raise Unauthenticated(
                     "this credential is not valid here", hint="it may be expired, revoked, or of another home"
                 )
@@ -122,6 +127,12 @@ class Credentials:
         """From the next request on the session is refused."""
         now = self._premises.clock()
         self._premises.database.write(lambda session: tokens.revoke_session(session, session_id, owner, now))
+
+    def _check_tries(self, listener: Listener) -> None:
+        # a wrong one is counted after the lookup: whatever others try, a right one is always let in
+        if self._tries.spent(listener):
+            raise Busy("too many wrong credentials came in", hint="wait a minute, then send the right one")
+        self._tries.failed(listener)
 
     def _secret(self, prefix: str) -> str:
         return prefix + _base64(self._random(_SECRET_BYTES))

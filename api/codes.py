@@ -1,4 +1,8 @@
-"""One-time codes that prove the owner: printed by the daemon, typed once. Kept in memory, never on disk or in a log."""
+"""One-time codes that prove the owner: printed by the daemon, used once. Kept in memory, never on disk or in a log.
+
+A code has 24 characters. Its link carries them all; a person types the first eight. Those could be guessed in time, so
+wrong ones are limited at each door; the whole code cannot, and is never refused because of somebody else's guesses.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,20 @@ import hmac
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from api.ports import Listener
+from api.tries import Tries
 from pipelines.model.errors import Busy, Unauthenticated
 from pipelines.model.identity import Clock
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32: what is read aloud is typed right
 _READ_AS: Final = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, " ": None})
-_CHARACTERS: Final = 8
-_BYTES: Final = 5  # 40 bits; five wrong tries void it, so a guess has a chance of 1 in 2 × 10¹¹
+_TYPED: Final = 8  # 40 bits; ten tries a minute at each of two doors, for an hour: a chance of 1 in 2 × 10⁸
+_WHOLE: Final = 24  # 120 bits
+_BYTES: Final = 15
 _LIVE: Final = 4
 _PER_MINUTE: Final = 10
 
@@ -24,52 +32,67 @@ RandomBytes = Callable[[int], bytes]
 """Answers that many random bytes; ``secrets.token_bytes`` in production."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Code:
+    typed: bytes
+    whole: bytes
+    until: datetime
+
+
 class CodeDesk:
-    """Issues and redeems codes; safe to share between threads."""
+    """Issues and redeems codes; safe to share between threads. ``tries``: wrong short ones a minute at one door."""
 
     def __init__(self, clock: Clock, random: RandomBytes, lifetime: timedelta, tries: int) -> None:
         self._clock = clock
         self._random = random
         self._lifetime = lifetime
-        self._tries = tries
-        self._wrong = 0
-        self._live: deque[tuple[bytes, datetime]] = deque(maxlen=_LIVE)
+        self._tries = Tries(clock, tries)
+        self._live: deque[_Code] = deque(maxlen=_LIVE)
         self._issued: deque[datetime] = deque(maxlen=_PER_MINUTE)
         self._lock = threading.Lock()
 
     def issue(self) -> str:
-        """A fresh code such as ``7K2M-Q9XA``. Raises ``Busy`` beyond ten a minute."""
+        """A fresh code such as ``7K2M-Q9XA-…``. Raises ``Busy`` beyond ten a minute."""
         number = int.from_bytes(self._random(_BYTES), "big")
-        code = "".join(_ALPHABET[(number >> shift) & 31] for shift in range(35, -1, -5))
+        code = "".join(_ALPHABET[(number >> shift) & 31] for shift in range(_BYTES * 8 - 5, -1, -5))
         now = self._clock()
         with self._lock:
             if len(self._issued) == _PER_MINUTE and now - self._issued[0] < timedelta(minutes=1):
                 raise Busy("too many codes were asked for", hint="wait a minute, then ask once")
             self._issued.append(now)
-            self._live.append((_digest(code), now + self._lifetime))
-            self._wrong = 0
-        return f"{code[:4]}-{code[4:]}"
+            self._live.append(_Code(_digest(code[:_TYPED]), _digest(code), now + self._lifetime))
+        return f"{code[:4]}-{code[4:_TYPED]}-{code[_TYPED:]}"
 
-    def redeem(self, typed: str) -> None:
-        """Uses a code up. Raises ``Unauthenticated`` for a wrong, used or expired one; too many of them void all."""
-        offered = _digest(typed.upper().translate(_READ_AS)[: _CHARACTERS + 1])
-        now = self._clock()
+    def redeem(self, offered: str, door: Listener) -> None:
+        """Uses a code up, typed or whole; a wrong one leaves every code as it is.
+
+        Raises ``Unauthenticated`` for a wrong, used or expired one, and ``Busy`` for any that is not whole once this
+        door had too many wrong ones within a minute: also for a right one, or the limit would be none.
+        """
+        read = offered.upper().translate(_READ_AS)[: _WHOLE + 1]
+        whole = len(read) == _WHOLE
+        digest, now = _digest(read), self._clock()
         with self._lock:
-            for entry in tuple(self._live):
-                if entry[1] <= now:
-                    self._live.remove(entry)
-            matching = [entry for entry in self._live if hmac.compare_digest(entry[0], offered)]
-            if matching:
-                self._live.remove(matching[0])
-                self._wrong = 0
-                return
-            self._wrong += 1
-            if self._wrong >= self._tries:
-                self._live.clear()
+            if not whole and self._tries.spent(door):
+                raise Busy("too many wrong codes came in", hint="use the link beside the code, or wait a minute")
+            for code in tuple(self._live):
+                if code.until <= now:
+                    self._live.remove(code)
+            for code in tuple(self._live):
+                if hmac.compare_digest(code.whole if whole else code.typed, digest):
+                    self._live.remove(code)
+                    return
+            if not whole:
+                self._tries.failed(door)
         raise Unauthenticated(
             "this one-time code is wrong, used or expired",
             hint="'narthex login' makes narthexd print a fresh one in its terminal or journal",
         )
+
+
+def typed_part(code: str) -> str:
+    """What a person types of a code: its first two groups."""
+    return "-".join(code.split("-")[:2])
 
 
 def _digest(code: str) -> bytes:

@@ -131,6 +131,8 @@ def answer(scope: Scope, error: NarthexError, headers: Mapping[str, str] | None 
         added["WWW-Authenticate"] = 'Bearer realm="narthex"'
     if (seconds := _retry_after(error)) is not None:
         added["Retry-After"] = str(seconds)
+    if isinstance(error, TooSlow):
+        added["Connection"] = "close"  # the rest of the body is not waited for a second time
     document: dict[str, object] = {
         "type": f"urn:narthex:problem:{error.code}",
         "title": error.title,

@@ -17,6 +17,13 @@ class Alive(Answer):
     status: str
 
 
+class Holds(Answer):
+    """One readiness check, for anybody: a detail may name a file of the vault."""
+
+    model_config = example(ok=True)
+    ok: bool
+
+
 class CheckAnswer(Answer):
     """One readiness check."""
 
@@ -27,9 +34,9 @@ class CheckAnswer(Answer):
 class Ready(Answer):
     """All readiness checks; ``status`` is ``ok`` or ``not ready``."""
 
-    model_config = example(status="ok", checks={"database": {"ok": True, "detail": "writable"}})
+    model_config = example(status="ok", checks={"database": {"ok": True}})
     status: str
-    checks: dict[str, CheckAnswer]
+    checks: dict[str, Holds]
 
 
 class SessionOpened(Answer):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from api.ports import LISTENER_KEY, Listener
@@ -77,7 +78,81 @@ def peer_uid(connection: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(raw)[1])
 
 
-class SameUserProtocol(H11Protocol):
+class PatientProtocol(H11Protocol):
+    """HTTP that does not wait for ever: a peer that keeps a request back loses its connection, and nobody else does.
+
+    While a body is read, the application times it (``api.guard``) and answers. What nobody reads is timed here.
+    """
+
+    head_seconds: float = 10.0
+    """From the opening of the connection, or from the first byte of a later request, until the head is complete."""
+    rest_seconds: float = 15.0
+    """From an answer that came early until the rest of the body is here."""
+    connections_at_once: int = 400
+    """Beyond, whoever has kept its request back for longest makes room: less than half of what a process may open."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _waits_since: float | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Called by the loop."""
+        super().connection_made(transport)
+        self._await_head()
+        if len(self.connections) > self.connections_at_once:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the loop."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the loop."""
+        super().data_received(data)
+        if self.transport.is_closing() or self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_waiting()
+        elif self.conn.their_state is h11.IDLE:
+            if self._waits_since is None:
+                self._await_head()
+        elif not self.cycle.response_complete:
+            since = self._waits_since
+            self._stop_waiting()  # for the head; the body is timed by who reads it
+            self._waits_since = self.loop.time() if since is None else since
+
+    def on_response_complete(self) -> None:
+        """Called after each answer."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            return
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._await_head()  # the next request is half here
+        elif self.conn.their_state is h11.SEND_BODY:
+            self._timer = self.loop.call_later(self.rest_seconds, self.transport.abort)
+
+    def _await_head(self) -> None:
+        self._stop_waiting()
+        self._waits_since = self.loop.time()
+        self._timer = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        self._waits_since = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _make_room(self) -> None:
+        waiting = [
+            (peer._waits_since, id(peer), peer)
+            for peer in self.connections
+            if isinstance(peer, PatientProtocol) and peer._waits_since is not None
+        ]
+        if waiting:
+            longest = min(waiting)[2]
+            longest._stop_waiting()  # the next newcomer of this turn of the loop takes another one's place
+            longest.transport.abort()
+
+
+class SameUserProtocol(PatientProtocol):
     """HTTP for programs of this user and of root; a connection of anyone else is closed before a byte is read."""
 
     allowed: frozenset[int] = frozenset({0, os.getuid()})
@@ -115,7 +190,7 @@ class Doors:
     def __init__(self, app: Application, loopback: socket.socket, unix: socket.socket, *, signals: bool = True) -> None:
         self._signals = signals  # only the main thread can have them
         self._served = [
-            (_server(marked(app, Listener.TCP), H11Protocol), loopback),
+            (_server(marked(app, Listener.TCP), PatientProtocol), loopback),
             (_server(marked(app, Listener.SOCKET), SameUserProtocol), unix),
         ]
         self._closing = False

@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     code_lifetime_minutes: float = Field(
         _POLICY.code_lifetime / timedelta(minutes=1), gt=0, le=1440, description="how long a one-time code works"
     )
-    code_tries: int = Field(_POLICY.code_tries, ge=1, le=100, description="wrong codes before the code is void")
+    code_tries: int = Field(_POLICY.code_tries, ge=1, le=100, description="wrong codes a minute that one door answers")
 
     @classmethod
     def settings_customise_sources(

@@ -15,7 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from api.ports import Check, Setting, login_link
+from api.codes import typed_part
+from api.ports import Check, Measures, Setting, login_link
+from daemon import vitals
 from daemon.drop.local_queue import QueuedFile, QueuedLink, QueuedText
 from daemon.drop_folder import DropFolder
 from daemon.schedule import Job, Period, Schedule
@@ -117,7 +119,9 @@ class Daemon:
         """Prints a one-time code and the link that carries it on the terminal."""
         minutes = self._configuration.values.code_lifetime_minutes
         say(f"  Review           {login_link(self._port, code)}")
-        say(f"  One-time code    {code}  (works once, for {minutes:g} minutes; 'narthex login' prints another)")
+        say(
+            f"  One-time code    {typed_part(code)}  (works once, for {minutes:g} minutes; 'narthex login' prints another)"
+        )
 
     def broken(self, error: Exception) -> None:
         """An invariant failed: the process ends."""

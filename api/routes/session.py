@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from api.doorway import DeclaredRoute
+from api.guard import listener_of
 from api.ports import login_link
 from api.problems import request_id
 from api.schemas import Empty, OpenSession
@@ -23,7 +24,7 @@ router = APIRouter(route_class=DeclaredRoute, tags=["session"], prefix="/v1/sess
 @router.post("", operation_id="open_session", status_code=201)
 def open_session(body: OpenSession, here: Here, request: Request) -> SessionOpened:
     """Exchanges a one-time code for an owner session."""
-    here.codes.redeem(body.code)
+    here.codes.redeem(body.code, listener_of(request.scope))
     identity = request_id(request.scope)
     token, expires_at = here.credentials.open_session(Channel.CLI, identity)
     log.info("session opened", extra={"client": body.client, "request_id": identity})

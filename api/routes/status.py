@@ -43,7 +43,10 @@ def show_status(here: Here, reader: Acting) -> Status:
             oldest_submitted_at=oldest,
         ),
         memories=known,
-        checks={name: CheckAnswer.model_validate(check) for name, check in daemon.checks().items()},
+        checks={
+            name: CheckAnswer(ok=check.ok, detail=check.detail if reader.is_owner else "")
+            for name, check in daemon.checks().items()
+        },
         runs=[RunAnswer.model_validate(run) for run in latest],
         chain=Chain(seq=seq, hash=head),
     )

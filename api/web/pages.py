@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from api.auth import COOKIE
 from api.doorway import DeclaredRoute
 from api.paging import DEFAULT_LIMIT, Cursor, cursor_of, last_id
+from api.ports import Listener
 from api.problems import request_id
 from api.surface import Acting, Asking, Here, Surface
 from api.web import card
@@ -19,7 +20,7 @@ from api.web.render import HERE, page
 from api.web.words import DONE
 from pipelines import process, review
 from pipelines.model.actor import Actor, Channel
-from pipelines.model.errors import Broken, Conflict, Unauthenticated
+from pipelines.model.errors import Broken, Busy, Conflict, Unauthenticated
 from pipelines.model.identity import check_id
 from pipelines.model.lifecycle import ItemState, ProposalState, RejectReason
 from pipelines.model.records import Item
@@ -50,9 +51,9 @@ def open_login() -> Response:
 def enter_code(here: Here, request: Request, code: Field) -> Response:
     """Exchanges the code for the cookie."""
     try:
-        here.codes.redeem(code)
-    except Unauthenticated as error:
-        return page("login.html", 401, problem=f"{error.message}; {error.hint}")
+        here.codes.redeem(code, Listener.TCP)
+    except (Unauthenticated, Busy) as error:
+        return page("login.html", error.status, problem=f"{error.message}; {error.hint}")
     secret, _ = here.credentials.open_session(Channel.PAGE, request_id(request.scope))
     answer = RedirectResponse("/review", 303)
     answer.set_cookie(COOKIE, secret, path="/", secure=True, httponly=True, samesite="strict")

@@ -22,4 +22,4 @@ class Policy:
     tag_vocabulary: tuple[str, ...] = field(default=())
     session_idle: timedelta = timedelta(hours=12)
     code_lifetime: timedelta = timedelta(minutes=60)
-    code_tries: int = 5
+    code_tries: int = 10

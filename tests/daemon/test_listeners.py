@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import socket
 import stat
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 
 from api.ports import LISTENER_KEY
-from daemon.listeners import Doors, SameUserProtocol, bind_loopback, bind_socket, peer_uid
+from daemon.listeners import Application, Doors, PatientProtocol, SameUserProtocol, bind_loopback, bind_socket, peer_uid
 from daemon.single_instance import Occupied
 from tests.waiting import until
 
@@ -28,11 +30,11 @@ async def say_which_door(scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def open_doors(folder: Path) -> Iterator[tuple[int, Path]]:
+def open_doors(folder: Path, app: Application = say_which_door) -> Iterator[tuple[int, Path]]:
     """Both doors, served by a thread; the port and the socket's path."""
     loopback, unix = bind_loopback(0), bind_socket(folder / "n.sock")
     port = int(loopback.getsockname()[1])
-    doors = Doors(say_which_door, loopback, unix, signals=False)
+    doors = Doors(app, loopback, unix, signals=False)
     opened = threading.Event()
     thread = threading.Thread(target=doors.serve, args=(opened.set,))
     thread.start()
@@ -63,6 +65,98 @@ def test_each_door_marks_what_comes_through_it(tmp_path: Path) -> None:
     with open_doors(tmp_path) as (port, path):
         assert ask(port, None) == "tcp"
         assert ask(None, path) == "socket"
+
+
+def connected(door: tuple[str, int] | str) -> socket.socket:
+    """An open connection to one door."""
+    connection = socket.socket(socket.AF_UNIX if isinstance(door, str) else socket.AF_INET)
+    connection.settimeout(20)
+    connection.connect(door)
+    return connection
+
+
+def ended(connection: socket.socket) -> bool:
+    """Waits until the other side has closed, whatever it says before."""
+    with contextlib.suppress(ConnectionError):
+        while connection.recv(65536):
+            pass
+    return True
+
+
+EARLY = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9000\r\n\r\nabc"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        (),
+        (b"GET / HTTP/1.1\r\nHo",),
+        (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", b"GET / HT"),  # a second request on a connection that was used well
+        (EARLY,),  # answered before its body came, and the body never comes
+    ],
+)
+def test_what_is_kept_back_is_not_waited_for(
+    sent: tuple[bytes, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # S-012
+    monkeypatch.setattr(PatientProtocol, "head_seconds", 0.3)
+    monkeypatch.setattr(PatientProtocol, "rest_seconds", 0.3)
+    with open_doors(tmp_path) as (port, path):
+        for door in (("127.0.0.1", port), os.fspath(path)):
+            with connected(door) as connection:
+                for piece in sent:
+                    connection.sendall(piece)
+                assert ended(connection)
+
+
+@pytest.mark.parametrize("head", [b"GET / HTTP/1.1\r\nX: ", EARLY])
+def test_a_byte_now_and_then_buys_no_time(
+    head: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # S-012
+    monkeypatch.setattr(PatientProtocol, "head_seconds", 0.3)
+    monkeypatch.setattr(PatientProtocol, "rest_seconds", 0.3)
+    with open_doors(tmp_path) as (port, _), connected(("127.0.0.1", port)) as connection:
+        connection.sendall(head)
+        connection.setblocking(False)
+
+        def cut() -> bool:
+            try:
+                connection.send(b"x")
+                return connection.recv(65536) == b""
+            except BlockingIOError:
+                return False
+            except ConnectionError:
+                return True
+
+        assert until(cut)
+
+
+def test_an_answer_may_take_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PatientProtocol, "head_seconds", 0.3)
+    release = threading.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.to_thread(release.wait)
+        await say_which_door(scope, receive, send)
+
+    with open_doors(tmp_path, slow) as (port, _), connected(("127.0.0.1", port)) as asked:
+        asked.sendall(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        with connected(("127.0.0.1", port)) as other:
+            assert ended(other)  # it came later: a time-out of the first would have struck before
+        release.set()
+        assert asked.makefile("rb").read().endswith(b"tcp")
+
+
+def test_many_slow_connections_take_nobodys_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # S-012
+    monkeypatch.setattr(PatientProtocol, "connections_at_once", 200)
+    with contextlib.ExitStack() as held, open_doors(tmp_path) as (port, path):
+        slow = [held.enter_context(connected(("127.0.0.1", port))) for _ in range(300)]
+        for connection in slow[-150:]:
+            connection.sendall(b"GET / HTTP/1.1\r\n")
+        for connection in slow[-50:]:
+            connection.sendall(b"Host: h\r\nContent-Length: 9\r\n\r\nabc")
+        assert [ask(port, None) for _ in range(20)] == ["tcp"] * 20
+        assert ask(None, path) == "socket"
+        assert all(ended(connection) for connection in slow[:100])  # they came first: they made room
 
 
 def test_another_users_program_is_shut_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
