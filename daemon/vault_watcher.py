@@ -24,12 +24,15 @@ _PATIENCE: Final = 15  # rest times after which a note that never rests is looke
 
 
 class VaultWatcher:
-    """One thread. ``start`` and ``stop`` once each; ``rescan`` from any thread."""
+    """One thread. ``start`` and ``stop`` once each; ``rescan`` from any thread.
+
+    ``reconcile`` answers what a person should know about the vault, or an empty text.
+    """
 
     def __init__(
         self,
         vault: Path,
-        reconcile: Callable[[], None],
+        reconcile: Callable[[], str],
         *,
         rest_seconds: float = 2.0,
         rescan_seconds: float = 600.0,
@@ -44,6 +47,7 @@ class VaultWatcher:
         self._thread = threading.Thread(target=self._run, name="vault-watcher", daemon=True)
         self._stopping = False
         self._problem = "not started"
+        self._note = ""
         self._identity: tuple[int, int] | None = None
         self._look_at = 0.0
         self._first_hint: float | None = None
@@ -68,9 +72,8 @@ class VaultWatcher:
         """The readiness check: paused, without events, or watching."""
         if self._problem:
             return Check(False, self._problem)
-        if self._watch.problem:
-            return Check(True, f"degraded: {self._watch.problem}")
-        return Check(True, "watching")
+        state = f"degraded: {self._watch.problem}" if self._watch.problem else "watching"
+        return Check(True, f"{state}; {self._note}" if self._note else state)
 
     def _run(self) -> None:
         while not self._stopping:
@@ -86,7 +89,7 @@ class VaultWatcher:
             return self._look_at - now
         try:
             self._arm()
-            self._reconcile()
+            self._note = self._reconcile()
             self._problem = ""
         except (Transient, Conflict) as error:  # not there, or changing: nothing is recorded about it meanwhile
             self._problem = f"paused: {error.message}"

@@ -24,6 +24,7 @@ from pipelines.model.records import Item
 from pipelines.model.values import ItemKind, Original
 from pipelines.premises import Premises
 from pipelines.store import items
+from pipelines.store.locks import one_at_a_time
 from pipelines.store.moves import create_item, move_item
 
 _SCHEMES: Final = frozenset({"http", "https"})
@@ -171,14 +172,17 @@ def _record(p: Premises, original: Original, arrival: _Arrival, actor: Actor) ->
 
 
 def _row(p: Premises, session: Session, original: Original, arrival: _Arrival, actor: Actor) -> Captured:
+    one_at_a_time(session, f"capture {arrival.scope} {original.digest}")
     if arrival.source_key is not None:
         known = items.item_by_source(session, arrival.source_key)
+        if known is not None and known.original_digest != original.digest:
+            raise Invalid("this key was used for another capture", hint="make a new key for a new capture")
         if known is not None:
             return Captured(known, duplicate_of=known.duplicate_of, known=True)
     now = p.clock()
     survivor = items.survivor(session, arrival.scope, original.digest)
     if survivor is not None and survivor.state is ItemState.QUARANTINED and not _confined(actor):
-        changes: dict[str, Any] = {"due": now, "attempts": 0, "quarantine_reason": None, "problem": ""}
+        changes: dict[str, Any] = {"due": now, "tries": 0, "quarantine_reason": None, "problem": ""}
         if arrival.filed_as is not None:
             changes["filed_as"] = arrival.filed_as
         move_item(session, survivor.id, "released", actor, now, **changes)

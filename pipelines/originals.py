@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -17,6 +18,7 @@ from pipelines.model.values import Original
 
 _CHUNK: Final = 1 << 20
 _TEMPORARY: Final = ".new-"
+_naming = threading.Lock()  # giving a name and sweeping one must not be interleaved
 _DIGEST: Final = re.compile(r"^[0-9a-f]{64}$")
 
 
@@ -61,13 +63,14 @@ def _copy(source: BinaryIO, fd: int, limit: int) -> Original:
 def _publish(root: Path, temporary: Path, original: Original) -> None:
     place = path_of(root, original.digest)
     make_folders(place.parent, root)
-    try:
-        os.link(temporary, place)  # unlike rename, link never replaces what is there
-    except FileExistsError:
-        if place.stat().st_size != original.size:
-            raise Broken(
-                f"the original {original.digest} has the wrong size", hint="restore it from a backup"
-            ) from None
+    with _naming:
+        try:
+            os.link(temporary, place)
+        except FileExistsError:
+            if matches(root, original.digest):
+                os.utime(place)  # young again: a sweep that has not seen its row yet lets it be
+            else:
+                temporary.replace(place)  # a damaged disk, or an orphan of a crash: the bytes at hand are right
     reach("capture.original_named")
     fsync_folder(place.parent)
     reach("capture.original_safe")
@@ -104,7 +107,8 @@ def sweep(root: Path, used: Iterable[str], before: float) -> int:
     """
     named, swept = set(used), 0
     for path in [*root.glob(_TEMPORARY + "*"), *root.glob("??/*")]:
-        if path.name not in named and path.stat().st_mtime < before:
-            path.unlink()
-            swept += 1
+        with _naming:
+            if path.name not in named and path.stat().st_mtime < before:
+                path.unlink()
+                swept += 1
     return swept

@@ -11,7 +11,7 @@ from sqlmodel import Session
 
 from pipelines import originals
 from pipelines.model.actor import Actor, daemon_actor
-from pipelines.model.errors import Broken, NarthexError, StaleState, Unreadable
+from pipelines.model.errors import Away, Broken, NarthexError, StaleState, StorageFull, Unreadable
 from pipelines.model.failpoint import reach
 from pipelines.model.lifecycle import PROPOSAL_UNDECIDED, ItemState, QuarantineReason
 from pipelines.model.records import Artefact, Item
@@ -19,7 +19,7 @@ from pipelines.model.values import Completeness, Extracted, Extraction, ItemKind
 from pipelines.normalize import normalize
 from pipelines.premises import Premises
 from pipelines.propose import submit_for_item, suggestions_for
-from pipelines.store import items, proposals
+from pipelines.store import items, proposals, runs
 from pipelines.store.items import Lease
 from pipelines.store.moves import move_item, move_proposal
 
@@ -118,7 +118,7 @@ def advance(p: Premises, lease: Lease) -> ItemState:
         item = items.item(session, lease.item_id)
     if item.attempts != lease.token or item.state not in STEPS:
         raise StaleState(f"{item.id} is no longer leased to this worker")
-    if lease.token > p.policy.max_attempts:
+    if lease.tries > p.policy.max_attempts:
         raise Unreadable(f"stopped after {p.policy.max_attempts} tries; last problem: {item.problem or 'a crash'}")
     outcome = STEPS[item.state](p, item)
     reach(f"process.{outcome.event}_ready")
@@ -129,7 +129,7 @@ def advance(p: Premises, lease: Lease) -> ItemState:
 
 def _commit(p: Premises, session: Session, item: Item, lease: Lease, outcome: Outcome) -> ItemState:
     now = p.clock()
-    changes = {"due": now + p.policy.lease, "problem": "", **outcome.changes}
+    changes = {"due": now + p.policy.lease, "tries": 0, "problem": "", **outcome.changes}
     move_item(session, item.id, outcome.event, _WORKER, now, token=lease.token, **changes)
     if outcome.artefact is not None:
         items.keep_artefact(session, outcome.artefact)
@@ -144,29 +144,41 @@ def _commit(p: Premises, session: Session, item: Item, lease: Lease, outcome: Ou
 def give_back(p: Premises, lease: Lease, error: NarthexError) -> None:
     """Ends a lease whose step failed: unreadable content is quarantined, anything else is tried again later.
 
-    After ``policy.max_attempts`` the item is parked in quarantine, so that it cannot hold up the rest.
+    After ``policy.max_attempts`` tries the item is parked in quarantine, so that it cannot hold up the rest. A full
+    disk or an absent vault is nobody's fault: the item waits until that is over.
     """
     reason = QuarantineReason(error.reason) if isinstance(error, Unreadable) else QuarantineReason.FAILED
+    own_fault = not isinstance(error, StorageFull | Away)
     now = p.clock()
 
     def end(session: Session) -> None:
-        if isinstance(error, Unreadable) or lease.token >= p.policy.max_attempts:
+        if isinstance(error, Unreadable) or (own_fault and lease.tries >= p.policy.max_attempts):
             changes: dict[str, Any] = {"due": None, "quarantine_reason": reason, "problem": _plainly(error)}
             move_item(session, lease.item_id, "quarantined", _WORKER, now, token=lease.token, reason=reason, **changes)
         else:
             delays = p.policy.retry_delays
-            wait = delays[min(lease.token - 1, len(delays) - 1)]
-            items.put_off(session, lease, now + wait, _plainly(error))
+            wait = delays[min(lease.tries - 1, len(delays) - 1)]
+            items.put_off(session, lease, now + wait, _plainly(error), counts=own_fault)
 
     p.database.write(end)
 
 
+def put_down(p: Premises, lease: Lease) -> None:
+    """Ends a lease because the process ends: the item is due at once, and the try does not count against it."""
+    p.database.write(lambda session: items.put_off(session, lease, p.clock(), "", counts=False))
+
+
 def recover(p: Premises) -> int:
-    """Makes due at once what a worker that is gone held, or had put off; answers how many items.
+    """Makes due at once what a worker that is gone held, or had put off; answers how many items. Frees cut-off runs.
 
     Called at the start, and only by a process that works alone on its database. Attempts go on counting.
     """
-    return p.database.write(lambda session: items.end_leases(session, p.clock()))
+
+    def take_up(session: Session) -> int:
+        runs.forget_unfinished(session)
+        return items.end_leases(session, p.clock())
+
+    return p.database.write(take_up)
 
 
 def release(p: Premises, item_id: str, owner: Actor) -> Item:
@@ -174,7 +186,7 @@ def release(p: Premises, item_id: str, owner: Actor) -> Item:
 
     def move(session: Session) -> Item:
         now = p.clock()
-        changes: dict[str, Any] = {"due": now, "attempts": 0, "quarantine_reason": None, "problem": ""}
+        changes: dict[str, Any] = {"due": now, "tries": 0, "quarantine_reason": None, "problem": ""}
         move_item(session, item_id, "released", owner, now, **changes)
         return items.item(session, item_id)
 

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from pipelines.index.refresh import refresh
 from pipelines.model.actor import Actor, Channel, daemon_actor
-from pipelines.model.errors import Broken
+from pipelines.model.errors import Away, Broken
 from pipelines.model.failpoint import reach
 from pipelines.model.lifecycle import MemoryState, Verification
 from pipelines.model.memory import MemoryType
@@ -19,6 +19,7 @@ from pipelines.store import events, memories
 from pipelines.store.moves import create_memory, move_memory, move_verification
 from pipelines.submission import taken
 from pipelines.vault.layout import note_path
+from pipelines.vault.marker import is_marked
 from pipelines.vault.memory_file import parse
 from pipelines.vault.writer import OutsideEdit, remove_note, sweep_temporaries, write_note
 
@@ -101,13 +102,16 @@ def project(p: Premises, memory_id: str) -> bool:
     """Writes (or removes) the file of the current revision and refreshes the index. May be repeated at any time.
 
     False when the file was changed outside: it is left as it is, and the edit becomes a proposal when the vault is
-    next looked at. What is served is the approved revision either way.
+    next looked at. What is served is the approved revision either way. Raises ``Transient`` when the disk or the vault
+    cannot take it now; the wish stays, and ``recover`` repeats it.
     """
     with p.database.read() as session:
         found = memories.current_revision(session, memory_id)
     if found is None:
         raise Broken(f"a projection names the memory {memory_id}, which is not there")
     memory, revision = found
+    if not is_marked(p.home.vault):  # an unmounted vault: written below its mount point, the file would be lost
+        raise Away("the vault is not there", hint=f"mount {p.home.vault}; the file is written when it is back")
     try:
         path = _place(p, memory, revision)
     except OutsideEdit:
@@ -155,7 +159,10 @@ def _leave_outside_edit(p: Premises, session: Session, memory: Memory, revision:
 
 
 def recover(p: Premises) -> RecoveryReport:
-    """Finishes what a crash interrupted: leftovers of half-written files go, wanted projections are written."""
+    """Finishes what a crash or an absent disk interrupted: half-written files go, wanted projections are written.
+
+    Called at the start and at every look at the vault. Raises ``Transient`` when the vault is not there.
+    """
     swept = sweep_temporaries(p.home.vault)
     with p.database.read() as session:
         wanted = [wish.memory_id for wish in memories.wanted_projections(session)]

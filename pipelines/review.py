@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlmodel import Session
 
 from pipelines.model.actor import Actor, ActorKind
-from pipelines.model.errors import Conflict, DigestMismatch, Invalid, NotFound, NotPermitted, RevisionMoved, StaleState
+from pipelines.model.errors import (
+    Conflict,
+    DigestMismatch,
+    Invalid,
+    NotFound,
+    NotPermitted,
+    RevisionMoved,
+    StaleState,
+    Transient,
+)
 from pipelines.model.failpoint import reach
 from pipelines.model.lifecycle import ItemState, ProposalState, RejectReason, Verdict
 from pipelines.model.plan import Plan
-from pipelines.model.records import Decision, Proposal
+from pipelines.model.records import Decision, Item, Proposal
 from pipelines.model.values import Evidence, SourceLabel, Stage, Suggestion
 from pipelines.preflight import dry_run
 from pipelines.premises import Premises
 from pipelines.promote import project, promote
 from pipelines.store import items, memories, proposals
+from pipelines.store.locks import one_at_a_time
 from pipelines.store.moves import move_item, move_proposal
 from pipelines.store.pages import Page
 from pipelines.submission import Origin
@@ -41,7 +52,7 @@ class ProposalView:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision and where the memory's file is; ``projected`` False: the vault holds an outside edit there."""
+    """A decision and where the memory's file is; ``projected`` False: it holds an outside edit, or follows later."""
 
     decision: Decision
     path: str | None
@@ -60,7 +71,12 @@ def list_proposals(
     """Newest first. Anyone but the owner sees only what its own credential submitted."""
     with p.database.read() as session:
         page = proposals.list_proposals(
-            session, state=state, item_id=item_id, actor_name=_own(reader), limit=limit, cursor=cursor
+            session,
+            state=state,
+            item_id=item_id,
+            submitter=None if reader.is_owner else reader,
+            limit=limit,
+            cursor=cursor,
         )
         return Page([_view(session, row) for row in page.rows], page.next_cursor)
 
@@ -69,37 +85,33 @@ def show(p: Premises, proposal_id: str, reader: Actor) -> ProposalView:
     """Raises ``NotFound``, also for a proposal that is not the reader's to know of."""
     with p.database.read() as session:
         row = proposals.proposal(session, proposal_id)
-        if _own(reader) not in (None, row.actor_name):
+        if not _may_see(reader, row):
             raise NotFound(f"there is no proposal {proposal_id}")
         return _view(session, row)
 
 
-def _own(reader: Actor) -> str | None:
-    return None if reader.is_owner else reader.name
+def _may_see(reader: Actor, row: Proposal | Item) -> bool:
+    # by kind and name: a token may be called like a worker or a producer of ours
+    return reader.is_owner or (row.actor_kind, row.actor_name) == (reader.kind, reader.name)
 
 
 def _view(session: Session, row: Proposal) -> ProposalView:
     plan: Plan | None = None
     if row.state is ProposalState.PENDING:
-        try:
+        with suppress(Conflict):  # it turns stale when somebody decides on it
             plan = dry_run(session, row)
-        except Conflict:
-            plan = None  # it turns stale when somebody decides on it, or when its target is next looked at
     elif row.state is ProposalState.PROMOTED:
         plan = _promoted_plan(session, row)
-    after = "" if plan is None else plan.content or ""
-    before = "" if plan is None else plan.before or ""
+    after, before = ("", "") if plan is None else (plan.content or "", plan.before or "")
     title = str(row.payload.get("title") or parse(after or before).title or row.path)
     # not splitlines(): it would hide line separators that a person must see
     lines = difflib.unified_diff(before.split("\n"), after.split("\n"), "approved", "proposed", lineterm="")
     return ProposalView(row, plan, title, "\n".join(lines))
 
 
-def _promoted_plan(session: Session, row: Proposal) -> Plan | None:
+def _promoted_plan(session: Session, row: Proposal) -> Plan:
     revisions = memories.history(session, row.memory_id)
-    made = next((revision for revision in revisions if revision.proposal_id == row.id), None)
-    if made is None:
-        return None
+    made = next(revision for revision in revisions if revision.proposal_id == row.id)
     before = next((r.content for r in revisions if r.id == row.base_revision), None)
     return Plan(row.action, row.memory_id, row.scope, row.base_revision, row.path, before, made.content)
 
@@ -136,7 +148,7 @@ def submit(
 def _located(session: Session, item_id: str, quote: str, actor: Actor) -> Evidence:
     """Found or not would tell an agent what unapproved text holds: it quotes only what it captured itself."""
     artefact = items.artefact(session, item_id, Stage.NORMALIZED)
-    known = artefact is not None and _own(actor) in (None, items.item(session, item_id).actor_name)
+    known = artefact is not None and _may_see(actor, items.item(session, item_id))
     start = artefact.text.find(quote) if artefact is not None and known else -1
     if start < 0:
         return Evidence(item_id, quote, 0, 0, inferred=True)
@@ -154,9 +166,17 @@ def approve(p: Premises, proposal_id: str, *, revision: int, digest: str, shown_
     if isinstance(outcome, str):
         raise StaleState(f"it can no longer be applied: {outcome}", hint="look at it again")
     reach("promote.committed")
-    projected = project(p, str(outcome.memory_id))
+    return _projected(p, outcome, str(outcome.memory_id))
+
+
+def _projected(p: Premises, decision: Decision, memory_id: str) -> Decided:
+    """The decision stands whatever the vault does; a file that cannot be written now follows when it can."""
+    try:
+        projected = project(p, memory_id)
+    except Transient:
+        projected = False
     with p.database.read() as session:
-        return Decided(outcome, memories.memory(session, str(outcome.memory_id)).path, projected)
+        return Decided(decision, memories.memory(session, memory_id).path, projected)
 
 
 def _approve(
@@ -205,9 +225,14 @@ def reject(
         move_proposal(session, row.id, "rejected", owner, p.clock(), seen=revision, reason=code, decided_by=owner.kind)
         proposals.add_decision(session, decision)
         _resolve(p, session, row, owner)
+        stays = row.action == "retract_memory" and row.base_revision is not None
+        if stays and memories.want_file_again(session, row.memory_id, str(row.base_revision), p.clock()):
+            wanted.append(row.memory_id)
         return decision
 
-    return Decided(p.database.write(decide), None, False)
+    wanted: list[str] = []
+    decision = p.database.write(decide)
+    return _projected(p, decision, wanted[0]) if wanted else Decided(decision, None, False)
 
 
 def withdraw(p: Premises, proposal_id: str, actor: Actor) -> ProposalView:
@@ -215,7 +240,7 @@ def withdraw(p: Premises, proposal_id: str, actor: Actor) -> ProposalView:
 
     def take_back(session: Session) -> None:
         row = proposals.proposal(session, proposal_id)
-        if _own(actor) not in (None, row.actor_name):
+        if not _may_see(actor, row):
             raise NotFound(f"there is no proposal {proposal_id}")
         move_proposal(session, row.id, "withdrawn", actor, p.clock(), problem=f"taken back by {actor.name}")
         _resolve(p, session, row, actor)
@@ -267,6 +292,8 @@ def _decision(
 
 def _resolve(p: Premises, session: Session, row: Proposal, actor: Actor) -> None:
     """An item whose proposals are all final is resolved, in the same transaction as the last decision."""
+    if row.item_id is not None:
+        one_at_a_time(session, f"resolve {row.item_id}")
     if row.item_id is None or proposals.undecided_on_item(session, row.item_id) > 0:
         return
     if items.item(session, row.item_id).state is ItemState.PROPOSED:

@@ -11,8 +11,9 @@ from sqlmodel import Session
 from pipelines import originals
 from pipelines.model.errors import Broken
 from pipelines.premises import Premises
-from pipelines.store import answers, events, items, tokens
+from pipelines.store import answers, events, items, runs, tokens
 
+_RUNS_KEPT: Final = timedelta(days=90)
 _GRACE: Final = timedelta(days=1)  # a capture that is under way has bytes and no row yet
 
 
@@ -42,6 +43,7 @@ def sweep(p: Premises) -> SweepReport:
     now = p.clock()
 
     def rows(session: Session) -> tuple[int, int]:
+        runs.forget_old(session, now - _RUNS_KEPT)
         return answers.forget_old(session, now), tokens.forget_idle_sessions(session, now - p.policy.session_idle)
 
     forgotten, sessions = p.database.write(rows)

@@ -13,6 +13,7 @@ from pipelines.model.policy import Policy
 from pipelines.model.values import Home
 from pipelines.premises import Premises
 from pipelines.store.database import open_database
+from pipelines.vault_edits import claim_vault
 
 
 @contextmanager
@@ -28,7 +29,9 @@ def opened_premises(
     database = open_database(location)
     index = SearchIndex(home.index)
     try:
-        yield Premises(home, database, index, extraction, clock, ids, policy or Policy())
+        premises = Premises(home, database, index, extraction, clock, ids, policy or Policy())
+        claim_vault(premises)
+        yield premises
     finally:
         index.close()
         database.close()

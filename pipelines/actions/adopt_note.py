@@ -13,6 +13,7 @@ class AdoptNote(Payload):
     """``content`` is the note as it was found at ``path``."""
 
     incidental: ClassVar[frozenset[str]] = frozenset({"memory_id"})
+    exact: ClassVar[bool] = True
 
     memory_id: str
     path: str

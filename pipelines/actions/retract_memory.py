@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pipelines.model.errors import Conflict
 from pipelines.model.plan import Action, CurrentMemory, Payload, Plan
 
 
 class RetractMemory(Payload):
     """Only which memory."""
+
+    stays_rejected: ClassVar[bool] = False  # a file that is deleted once more is a new question
 
     memory_id: str
 

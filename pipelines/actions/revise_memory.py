@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pipelines.model.errors import Conflict, Invalid
-from pipelines.model.plan import Action, CurrentMemory, Payload, Plan
+from typing import ClassVar
 
-_FILE_BYTES = 128 * 1024  # twice the limit of L2: front matter and L1 come on top
+from pipelines.model.errors import Conflict
+from pipelines.model.plan import Action, CurrentMemory, Payload, Plan
 
 
 class ReviseMemory(Payload):
     """``content`` is the whole file text, byte for byte as it is to be kept."""
+
+    exact: ClassVar[bool] = True
 
     memory_id: str
     content: str
@@ -21,10 +23,6 @@ def plan(payload: ReviseMemory, current: CurrentMemory | None) -> Plan:
         raise Conflict(f"there is no memory {payload.memory_id} to revise")
     if payload.content == current.content:
         raise Conflict("nothing would change")
-    if len(payload.content.encode()) > _FILE_BYTES:
-        raise Invalid(
-            f"a memory file may have {_FILE_BYTES} bytes", hint="shorten it, or keep the long text as a source"
-        )
     return Plan(
         "revise_memory",
         current.memory_id,

@@ -7,7 +7,7 @@ NarthexError
 │   ├── StaleState · StaleProposal · DigestMismatch · Duplicate · RevisionMoved (412)
 ├── Unreadable   this content cannot be processed          HTTP 422   exit 4
 ├── Transient    try again later                           HTTP 503   exit 6
-│   └── StorageFull (507) · Busy (429)
+│   └── StorageFull (507) · Away · Busy (429)
 └── Broken       an invariant fails; stop                  HTTP 500   exit 70
 
 The reaction is decided in three places only: ``daemon.worker``, ``api.problems`` and ``api.cli.main``.
@@ -154,6 +154,13 @@ class Transient(NarthexError):
     title = "Try again later"
     status = 503
     exit_code = 6
+
+
+class Away(Transient):
+    """Something that narthex lives on is not there now (unmounted, unplugged); nothing is wrong with the content."""
+
+    code = "away"
+    title = "Something is not there now"
 
 
 class Busy(Transient):

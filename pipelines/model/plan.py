@@ -57,11 +57,17 @@ class Payload(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     incidental: ClassVar[frozenset[str]] = frozenset()
+    exact: ClassVar[bool] = False
+    """A file as it is: every byte counts when two suggestions are compared."""
+    stays_rejected: ClassVar[bool] = True
+    """A no holds for the same suggestion later on; otherwise the same may be asked again."""
 
     def fingerprint(self, action: str, scope: str) -> str:
-        """Digest of what is suggested, whatever ids, path and day it was given: spacing and case do not count."""
+        """Digest of what is suggested, whatever ids, path and day it was given: unless exact, by words alone."""
         meant = self.model_dump(mode="json", exclude=set(self.incidental))
         flat = json.dumps(meant, ensure_ascii=False, sort_keys=True)
+        if self.exact:
+            return digest_fields(b"narthex fingerprint 1", (action, scope, flat))
         folded = " ".join(unicodedata.normalize("NFKC", flat).casefold().replace("\\n", " ").split())
         return digest_fields(b"narthex fingerprint 1", (action, scope, folded))
 

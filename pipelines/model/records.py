@@ -62,7 +62,9 @@ class Item(SQLModel, table=True):
     """What went wrong last, for a person; empty when nothing did."""
     due: datetime | None = Field(default=None, sa_type=UtcTime)
     attempts: int = 0
-    """Counts leases of the current step; the fencing token of the one that runs."""
+    """Counts leases, never backwards: the fencing token of the one that runs."""
+    tries: int = 0
+    """Of the current step; a crash counts as one, a full disk or an absent vault does not."""
 
 
 class Artefact(SQLModel, table=True):

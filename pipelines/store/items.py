@@ -21,10 +21,14 @@ _SURVIVES = frozenset(ItemState) - {ItemState.DUPLICATE, ItemState.DISCARDED}
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to work on an item until it runs out; ``token`` fences a worker whose lease has passed on."""
+    """The right to work on an item until it runs out; ``token`` fences a worker whose lease has passed on.
+
+    ``tries`` counts this one.
+    """
 
     item_id: str
     token: int
+    tries: int
 
 
 def item(session: Session, item_id: str) -> Item:
@@ -72,16 +76,18 @@ def count_items(session: Session) -> dict[ItemState, int]:
 def lease_due(session: Session, now: datetime, length: timedelta, limit: int) -> list[Lease]:
     """Takes up to ``limit`` due items, the longest due first; they become due again when the lease runs out."""
     query = (
-        select(Item.id, Item.attempts)
+        select(Item.id, Item.attempts, Item.tries)
         .where(col(Item.due) <= now)
         .order_by(col(Item.due), col(Item.id))
         .limit(limit)
         .with_for_update(skip_locked=True)  # PostgreSQL; SQLite has one writer and drops it
     )
-    leases = [Lease(item_id, attempts + 1) for item_id, attempts in session.exec(query)]
+    leases = [Lease(item_id, attempts + 1, tries + 1) for item_id, attempts, tries in session.exec(query)]
     for lease in leases:
         session.execute(
-            update(Item).where(col(Item.id) == lease.item_id).values(due=now + length, attempts=lease.token)
+            update(Item)
+            .where(col(Item.id) == lease.item_id)
+            .values(due=now + length, attempts=lease.token, tries=lease.tries)
         )
     return leases
 
@@ -91,10 +97,15 @@ def next_due(session: Session) -> datetime | None:
     return session.exec(select(func.min(Item.due))).one_or_none()
 
 
-def put_off(session: Session, lease: Lease, due: datetime, problem: str) -> bool:
-    """Gives a lease back with the time of the next try; False when it had passed to another worker."""
+def put_off(session: Session, lease: Lease, due: datetime, problem: str, *, counts: bool) -> bool:
+    """Gives a lease back with the time of the next try; False when it had passed to another worker.
+
+    ``counts``: the failure was the item's own, not one of its surroundings.
+    """
     statement = update(Item).where(col(Item.id) == lease.item_id, col(Item.attempts) == lease.token)
-    outcome = session.execute(statement.values(due=due, problem=problem))
+    outcome = session.execute(
+        statement.values(due=due, problem=problem, tries=lease.tries if counts else lease.tries - 1)
+    )
     return bool(getattr(outcome, "rowcount", 0))
 
 

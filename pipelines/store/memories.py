@@ -103,6 +103,16 @@ def want_projection(session: Session, memory_id: str, revision_id: str, now: dat
     session.flush()
 
 
+def want_file_again(session: Session, memory_id: str, revision_id: str, now: datetime) -> bool:
+    """A memory whose file was deleted is to stay: asks for its file anew, if that revision is still the current one."""
+    found = session.get(Memory, memory_id)
+    if found is None or found.revision_id != revision_id or found.state is not MemoryState.ACTIVE:
+        return False
+    note_file(session, memory_id, found.path, None)
+    want_projection(session, memory_id, revision_id, now)
+    return True
+
+
 def wanted_projections(session: Session) -> list[Projection]:
     """What the vault does not show yet, oldest first."""
     return list(session.exec(select(Projection).order_by(col(Projection.requested_at))))

@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import func
 from sqlmodel import Session, col, select
 
+from pipelines.model.actor import Actor
 from pipelines.model.errors import NotFound
 from pipelines.model.lifecycle import PROPOSAL_UNDECIDED, ProposalState
 from pipelines.model.records import Decision, Proposal
@@ -27,18 +28,18 @@ def list_proposals(
     *,
     state: ProposalState | None,
     item_id: str | None = None,
-    actor_name: str | None = None,
+    submitter: Actor | None = None,
     limit: int,
     cursor: str | None,
 ) -> Page[Proposal]:
-    """Newest first; ``actor_name`` confines it to what one credential submitted."""
+    """Newest first; ``submitter`` confines it to what one credential submitted."""
     query = select(Proposal)
     if state is not None:
         query = query.where(col(Proposal.state) == state)
     if item_id is not None:
         query = query.where(col(Proposal.item_id) == item_id)
-    if actor_name is not None:
-        query = query.where(col(Proposal.actor_name) == actor_name)
+    if submitter is not None:
+        query = query.where(col(Proposal.actor_kind) == submitter.kind, col(Proposal.actor_name) == submitter.name)
     return page(session, query, Proposal.id, limit, cursor)
 
 
@@ -50,6 +51,12 @@ def proposals_of_item(session: Session, item_id: str) -> list[Proposal]:
 def undecided_on_memory(session: Session, memory_id: str) -> list[Proposal]:
     """Pending and stale proposals that would change one memory, oldest first."""
     query = select(Proposal).where(col(Proposal.memory_id) == memory_id, col(Proposal.state).in_(PROPOSAL_UNDECIDED))
+    return list(session.exec(query.order_by(col(Proposal.id))))
+
+
+def pending_of_action(session: Session, action: str) -> list[Proposal]:
+    """What waits for the owner and is of one kind, oldest first."""
+    query = select(Proposal).where(col(Proposal.action) == action, col(Proposal.state) == ProposalState.PENDING)
     return list(session.exec(query.order_by(col(Proposal.id))))
 
 
@@ -77,10 +84,12 @@ def count_proposals(session: Session) -> dict[ProposalState, int]:
     return {ProposalState(state): count for state, count in rows}
 
 
-def pending_of(session: Session, actor_name: str) -> int:
-    """How many proposals of one credential or producer wait for the owner."""
+def pending_of(session: Session, proposal: Proposal) -> int:
+    """How many proposals of the submitter of ``proposal`` wait for the owner."""
     query = select(func.count()).where(
-        col(Proposal.actor_name) == actor_name, col(Proposal.state) == ProposalState.PENDING
+        col(Proposal.actor_kind) == proposal.actor_kind,
+        col(Proposal.actor_name) == proposal.actor_name,
+        col(Proposal.state) == ProposalState.PENDING,
     )
     return session.exec(query).one()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import update
+from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
 from pipelines.model.records import ScheduledRun
@@ -29,6 +29,21 @@ def last_run(session: Session, job: str) -> ScheduledRun | None:
     """The run of the latest slot (slots sort as text)."""
     query = select(ScheduledRun).where(col(ScheduledRun.job) == job).order_by(col(ScheduledRun.slot).desc())
     return session.exec(query.limit(1)).one_or_none()
+
+
+def forget_unfinished(session: Session) -> int:
+    """Frees the slots of runs that a crash cut off, so that they are caught up; answers how many.
+
+    Only for a process that is alone on its database: elsewhere the run may still be going on.
+    """
+    outcome = session.execute(delete(ScheduledRun).where(col(ScheduledRun.finished_at).is_(None)))
+    return int(getattr(outcome, "rowcount", 0))
+
+
+def forget_old(session: Session, before: datetime) -> int:
+    """Deletes runs that began before ``before``; answers how many."""
+    outcome = session.execute(delete(ScheduledRun).where(col(ScheduledRun.started_at) < before))
+    return int(getattr(outcome, "rowcount", 0))
 
 
 def list_runs(session: Session, limit: int = 20) -> list[ScheduledRun]:

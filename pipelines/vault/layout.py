@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.durable import make_folders
-from pipelines.model.errors import Invalid, NotFound, Transient
+from pipelines.model.errors import Away, Invalid, NotFound, Transient
 
 COMPONENT_BYTES: Final = 143  # what encrypting file systems leave of the usual 255
 SUFFIX: Final = ".md"
@@ -150,7 +150,7 @@ def _open_root(vault: Path) -> int:
     try:
         return os.open(vault, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise Transient(f"the vault cannot be opened: {error.strerror}", hint="Is its disk there?") from error
+        raise Away(f"the vault cannot be opened: {error.strerror}", hint="Is its disk there?") from error
 
 
 def open_below(fd: int, name: str, relative: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from pipelines import originals
 from pipelines.capture import capture_file, capture_link, capture_text, clean_tag
 from pipelines.model.actor import Actor, ActorKind, Channel
-from pipelines.model.errors import Broken, Conflict, Invalid, NarthexError, NotFound, NotPermitted, TooLarge, Unreadable
+from pipelines.model.errors import Conflict, Invalid, NarthexError, NotFound, NotPermitted, TooLarge, Unreadable
 from pipelines.model.lifecycle import ItemState
 from pipelines.model.values import ItemKind
 from pipelines.premises import Premises
@@ -169,14 +170,45 @@ def test_tags_are_one_line_in_nfc(given: str, tag: str) -> None:
     assert clean_tag(given) == tag
 
 
-def test_a_damaged_original_is_never_taken_for_the_new_one(premises: Premises) -> None:
+@pytest.mark.parametrize("damage", ["fo", "fuor"])
+def test_a_damaged_original_is_never_taken_for_the_new_one(premises: Premises, damage: str) -> None:
     item = capture_text(premises, "four", OWNER).item
     place = originals.path_of(premises.home.originals, item.original_digest)
     place.chmod(0o600)
-    place.write_text("fo")
+    place.write_text(damage)
     assert not originals.matches(premises.home.originals, item.original_digest)
-    with pytest.raises(Broken):
-        capture_text(premises, "four", OWNER)
+    capture_text(premises, "four", OWNER)
+    assert place.read_text() == "four"  # the good bytes were at hand
+
+
+def test_the_same_key_for_other_bytes_loses_nothing_silently(premises: Premises) -> None:  # S-062
+    capture_text(premises, "first", CLIENT, source_key="api:phone:k1")
+    assert capture_text(premises, "first", CLIENT, source_key="api:phone:k1").known
+    with pytest.raises(Invalid, match="another capture"):
+        capture_text(premises, "second", CLIENT, source_key="api:phone:k1")
+
+
+def test_the_same_bytes_from_many_sides_at_once_are_one_item(premises: Premises) -> None:  # F-009, L-049
+    def send() -> None:
+        capture_text(premises, "the same", CLIENT)
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with premises.database.read() as session:
+        assert items.count_items(session) == {ItemState.FETCHED: 1, ItemState.DUPLICATE: 7}
+
+
+def test_an_orphan_that_is_captured_again_survives_the_sweep(premises: Premises) -> None:
+    root = premises.home.originals
+    item = capture_text(premises, "kept", OWNER).item
+    place = originals.path_of(root, item.original_digest)
+    os.utime(place, (1, 1))  # an orphan of long ago, as the sweep sees it that has not seen the new row
+    capture_text(premises, "kept", OWNER)
+    assert originals.sweep(root, [], before=1000) == 0
+    assert originals.matches(root, item.original_digest)
 
 
 def test_sweeping_spares_what_is_named_and_what_is_young(premises: Premises) -> None:

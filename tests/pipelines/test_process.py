@@ -6,7 +6,7 @@ import pytest
 
 from pipelines import process
 from pipelines.capture import capture_link, capture_text
-from pipelines.model.errors import StaleState, Transient, Unreadable
+from pipelines.model.errors import StaleState, StorageFull, Transient, Unreadable
 from pipelines.model.lifecycle import ItemState, QuarantineReason
 from pipelines.model.records import Item
 from pipelines.model.values import Completeness, SourceLabel, Stage
@@ -89,6 +89,40 @@ def test_a_passing_fault_waits_longer_each_time_and_then_parks(premises: Premise
     process.give_back(premises, lease, Transient("the disk is busy"))
     row = item_of(premises, item.item.id)
     assert (row.state, row.quarantine_reason) == (ItemState.QUARANTINED, QuarantineReason.FAILED)
+
+
+def test_a_full_disk_or_an_absent_vault_parks_nothing(premises: Premises, clock: SettableClock) -> None:
+    item = drop(premises, "a.txt", "hello there").item
+    away = premises.home.root / "away"
+    premises.home.vault.rename(away)
+    for _ in range(6):
+        settle(premises)
+        row = item_of(premises, item.id)
+        assert row.state is ItemState.NORMALIZED
+        assert row.due is not None
+        clock.set(row.due)
+    away.rename(premises.home.vault)
+    settle(premises)
+    assert item_of(premises, item.id).state is ItemState.PROPOSED
+    other = drop(premises, "b.txt", "hello again").item
+    for _ in range(6):
+        lease = process.lease_due(premises, 1)[0]
+        process.give_back(premises, lease, StorageFull("no space left"))
+        row = item_of(premises, other.id)
+        assert row.due is not None
+        clock.set(row.due)
+    settle(premises)
+    assert item_of(premises, other.id).state is ItemState.PROPOSED
+
+
+def test_an_old_lease_does_not_come_back_by_a_release(premises: Premises, clock: SettableClock) -> None:
+    item = drop(premises, "a.txt", "hello there").item
+    old = process.lease_due(premises, 1)[0]
+    process.give_back(premises, old, Unreadable("cannot be read"))
+    process.release(premises, item.id, OWNER)
+    process.lease_due(premises, 1)
+    with pytest.raises(StaleState):
+        process.advance(premises, old)
 
 
 def test_an_item_that_kills_its_workers_is_parked(premises: Premises, clock: SettableClock) -> None:  # S-068

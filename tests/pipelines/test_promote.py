@@ -12,6 +12,7 @@ from pipelines.model.lifecycle import MemoryState, Verification
 from pipelines.premises import Premises
 from pipelines.promote import project, recover
 from pipelines.store import events, memories
+from pipelines.vault_edits import VaultReport, reconcile
 from tests.pipelines.line import a_memory, current, file_of, pending, settle, yes
 from tests.pipelines.rows import OWNER
 
@@ -82,6 +83,23 @@ def test_a_foreign_file_at_the_path_is_kept_and_ours_takes_another_name(premises
     assert foreign.read_text() == "my own note"
     assert decided.path == "Notes/Seeds 2.md"
     assert "4 C" in (premises.home.vault / decided.path).read_text()
+
+
+def test_an_approval_while_the_vault_is_away_is_written_when_it_is_back(premises: Premises) -> None:  # S-053
+    capture_text(premises, "Seeds keep best at 4 C.", OWNER, title="Seeds")
+    settle(premises)
+    row = pending(premises)[0]
+    away = premises.home.root / "away"
+    premises.home.vault.rename(away)
+    premises.home.vault.mkdir()  # an empty mount point
+    decided = yes(premises, row)
+    assert not decided.projected
+    assert list(premises.home.vault.iterdir()) == []
+    premises.home.vault.rmdir()
+    away.rename(premises.home.vault)
+    assert recover(premises).projected == [decided.decision.memory_id]
+    assert file_of(premises, str(decided.decision.memory_id)).is_file()
+    assert reconcile(premises) == VaultReport()
 
 
 def test_provenance_stays_with_the_memory(premises: Premises) -> None:  # L-073

@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from pipelines.capture import capture_text
 from pipelines.index.search_index import Stamp
-from pipelines.model.actor import Actor
+from pipelines.model.actor import Actor, ActorKind, Channel
 from pipelines.model.errors import (
     Busy,
     DigestMismatch,
@@ -30,7 +30,7 @@ from pipelines.review import approve, list_proposals, reject, show, submit, with
 from pipelines.store import events, items, memories
 from pipelines.submission import Origin
 from pipelines.submission import submit as store
-from pipelines.vault_edits import claim_vault, reconcile
+from pipelines.vault_edits import reconcile
 from tests.pipelines.line import a_memory, current, file_of, no, pending, settle, state_of, yes
 from tests.pipelines.rows import AGENT, CLIENT, DAEMON, OWNER
 
@@ -170,6 +170,19 @@ def test_an_agent_proposes_and_sees_only_its_own(premises: Premises) -> None:  #
     assert withdraw(premises, row.id, AGENT).proposal.state is ProposalState.WITHDRAWN
 
 
+@pytest.mark.parametrize("name", ["worker", "vault", "narthexd", "owner"])
+def test_a_token_called_like_one_of_us_sees_no_more(premises: Premises, name: str) -> None:
+    capture_text(premises, "The key is under the mat.", OWNER)
+    settle(premises)
+    row = pending(premises)[0]
+    agent = Actor(ActorKind.AGENT, name, Channel.API, scope="personal")
+    assert list_proposals(premises, agent).rows == []
+    with pytest.raises(NotFound):
+        show(premises, row.id, agent)
+    with pytest.raises(NotFound):
+        withdraw(premises, row.id, agent)
+
+
 def test_evidence_that_is_not_there_is_marked_inferred(premises: Premises) -> None:  # F-030
     item = capture_text(premises, "Green tea, no sugar, please.", AGENT).item
     private = capture_text(premises, "The key is under the mat.", OWNER).item
@@ -236,7 +249,6 @@ def test_two_memories_with_one_title_get_two_files(premises: Premises) -> None: 
 
 
 def test_approving_on_an_older_revision_goes_stale(premises: Premises) -> None:
-    claim_vault(premises)
     memory = a_memory(premises)
     place = file_of(premises, memory.id)
     place.write_text(place.read_text() + "\nFirst edit.\n")

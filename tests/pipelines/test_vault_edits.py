@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from pipelines.model.errors import RevisionMoved, Transient
 from pipelines.model.lifecycle import MemoryState, ProposalState, Verification
 from pipelines.premises import Premises
+from pipelines.promote import recover
 from pipelines.review import show
 from pipelines.search import search
 from pipelines.store import memories
@@ -17,12 +19,6 @@ from tests.pipelines.line import a_memory, current, file_of, no, pending, state_
 from tests.pipelines.rows import OWNER
 
 NOTHING = VaultReport()
-
-
-@pytest.fixture(autouse=True)
-def claimed(premises: Premises) -> None:
-    """The vault as the daemon leaves it at its first start."""
-    claim_vault(premises)
 
 
 def words(premises: Premises, query: str) -> list[str]:
@@ -203,7 +199,7 @@ def test_a_file_that_is_no_text_is_reported_not_proposed(premises: Premises) -> 
     place = file_of(premises, memory.id)
     place.write_bytes(b"\xff\xfe\x00broken")
     report = reconcile(premises)
-    assert list(report.unreadable) == [memory.path]
+    assert list(report.refused) == [memory.path]
     assert pending(premises) == []
     assert words(premises, "seeds") == [memory.id]
 
@@ -225,3 +221,118 @@ def test_an_absent_vault_is_not_a_deletion(premises: Premises, how: str) -> None
     away.rename(premises.home.vault)
     assert reconcile(premises) == NOTHING
     assert words(premises, "seeds") == [memory.id]
+
+
+def test_two_notes_that_change_places_are_followed(premises: Premises) -> None:
+    first = a_memory(premises, "Seeds keep at 4 C.", title="Seeds")
+    second = a_memory(premises, "Moss wants shade.", title="Moss")
+    here, there = file_of(premises, first.id), file_of(premises, second.id)
+    aside = here.with_name("aside.txt")
+    here.rename(aside)
+    there.rename(here)
+    aside.rename(there)
+    assert sorted(reconcile(premises).moved) == sorted([first.id, second.id])
+    assert (file_of(premises, first.id), file_of(premises, second.id)) == (there, here)
+    assert pending(premises) == []
+    assert reconcile(premises) == NOTHING
+
+
+def test_a_copy_of_an_edited_note_stays_a_copy(premises: Premises) -> None:
+    memory = a_memory(premises)
+    place = file_of(premises, memory.id)
+    copy = place.with_name("Seeds copy.md")
+    shutil.copy(place, copy)
+    place.write_text(place.read_text() + "And kiwifruit.\n")
+    report = reconcile(premises)
+    assert (report.edited, report.unreviewed, report.moved) == ([memory.id], ["Notes/Seeds copy.md"], [])
+
+
+def test_a_rejected_deletion_brings_the_file_back_and_may_be_asked_again(premises: Premises) -> None:
+    memory = a_memory(premises)
+    place = file_of(premises, memory.id)
+    whole = place.read_bytes()
+    for _ in range(2):
+        place.unlink()
+        reconcile(premises)
+        decided = no(premises, pending(premises)[0])
+        assert decided.projected
+        assert place.read_bytes() == whole
+        assert reconcile(premises) == NOTHING
+    assert current(premises, memory.id)[0].state is MemoryState.ACTIVE
+
+
+def test_an_edit_during_an_approval_that_is_taken_back_lets_the_newer_text_follow(premises: Premises) -> None:
+    memory = a_memory(premises)
+    place = file_of(premises, memory.id)
+    first = place.read_text()
+    place.write_text(first + "Second.\n")
+    reconcile(premises)
+    place.write_text(first + "Third.\n")  # while the owner looks at the second
+    yes(premises, pending(premises)[0])
+    assert place.read_text() == first + "Third.\n"
+    place.write_text(first)
+    reconcile(premises)
+    recover(premises)
+    assert place.read_text() == first + "Second.\n"
+    assert reconcile(premises) == NOTHING
+    assert current(premises, memory.id)[0].verification is Verification.VERIFIED
+
+
+def test_an_edit_that_ends_as_the_approved_text_is_verified(premises: Premises) -> None:
+    memory = a_memory(premises)
+    place = file_of(premises, memory.id)
+    first = place.read_text()
+    place.write_text(first + "Second.\n")
+    reconcile(premises)
+    place.write_text(first + "Third.\n")
+    yes(premises, pending(premises)[0])
+    place.write_text(first + "Second.\n")
+    reconcile(premises)
+    assert current(premises, memory.id)[0].verification is Verification.VERIFIED
+    assert pending(premises) == []
+    assert reconcile(premises) == NOTHING
+
+
+def test_a_note_at_the_path_of_a_retracted_memory_is_seen(premises: Premises) -> None:
+    memory = a_memory(premises)
+    place = file_of(premises, memory.id)
+    place.unlink()
+    reconcile(premises)
+    yes(premises, pending(premises)[0])
+    place.write_text("Something new about lichen.\n")
+    assert reconcile(premises).unreviewed == [memory.path]
+    yes(premises, pending(premises)[0])
+    assert len(words(premises, "lichen")) == 1
+
+
+def test_one_note_is_proposed_once_however_often_it_is_saved(premises: Premises) -> None:
+    note = premises.home.vault / "draft.md"
+    for number in range(5):
+        note.write_text(f"Draft {number}.\n")
+        reconcile(premises)
+    assert [row.path for row in pending(premises)] == ["draft.md"]
+    assert "Draft 4" in str(pending(premises)[0].payload["content"])
+    note.unlink()
+    reconcile(premises)
+    assert pending(premises) == []
+
+
+def test_an_edit_that_cannot_be_a_memory_is_said(premises: Premises) -> None:
+    memory = a_memory(premises)
+    place = file_of(premises, memory.id)
+    place.write_text(place.read_text() + "x" * 200_000)
+    big = premises.home.vault / "big.md"
+    big.write_text("y" * 200_000)
+    report = reconcile(premises)
+    assert sorted(report.refused) == sorted([memory.path, "big.md"])
+    assert all("131072 bytes" in why for why in report.refused.values())
+    assert pending(premises) == []
+
+
+def test_names_that_only_just_exist_and_links_stop_nothing(premises: Premises, tmp_path: Path) -> None:
+    long = premises.home.vault / (84 * "\u0958" + ".md")  # 255 bytes, and more in composed form
+    long.write_text("x")
+    (premises.home.vault / "link.md").symlink_to(tmp_path / "elsewhere")
+    (premises.home.vault / "note.md").write_text("A note.\n")
+    assert "note.md" in reconcile(premises).unreviewed
+    assert "note.md" in [row.path for row in pending(premises)]

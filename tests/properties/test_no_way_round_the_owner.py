@@ -26,7 +26,7 @@ from pipelines.promote import recover
 from pipelines.review import approve, reject, submit, withdraw
 from pipelines.search import search
 from pipelines.store import events, memories
-from pipelines.vault_edits import claim_vault, reconcile
+from pipelines.vault_edits import reconcile
 from tests.clock import SettableClock
 from tests.opening import opened_premises
 from tests.pipelines.rows import AGENT, CLIENT, DAEMON, OWNER
@@ -54,7 +54,6 @@ class Household(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.restart()
-        claim_vault(self.p)
 
     @rule()
     def restart(self) -> None:

@@ -103,6 +103,7 @@ def _item() -> None:
         sa.Column("problem", sa.Text(), nullable=False),
         sa.Column("due", sa.DateTime(timezone=True), nullable=True),
         sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("tries", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("source_key"),
     )
