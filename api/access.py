@@ -33,6 +33,8 @@ class Power(StrEnum):
     PROPOSE = "propose"
     OWN_PROPOSAL = "own proposal"
     """The owner, or the proposing token for what it submitted itself."""
+    OBSERVE = "observe"
+    """Anyone at the Unix socket, the owner elsewhere."""
     OWNER = "owner"
     """An owner session. No token is one."""
     PAGE = "page"
@@ -43,6 +45,7 @@ TABLE: Final = MappingProxyType(
     {
         "check_alive": Power.OPEN,
         "check_ready": Power.OPEN,
+        "read_metrics": Power.OBSERVE,
         "read_openapi": Power.KNOWN,
         "open_session": Power.OPEN,
         "announce_code": Power.LOCAL,
@@ -68,6 +71,7 @@ TABLE: Final = MappingProxyType(
         "list_revisions": Power.READ,
         "search_memories": Power.READ,
         "show_status": Power.READ,
+        "follow_events": Power.OWNER,
         "list_settings": Power.OWNER,
         "list_tokens": Power.OWNER,
         "make_token": Power.OWNER,
@@ -99,8 +103,8 @@ _CAPABILITY: Final = MappingProxyType(
         Power.OWN_PROPOSAL: Capability.PROPOSE,
     }
 )
-_NO_TOKEN_EVER: Final = frozenset({Power.OWNER, Power.PAGE})
-_SOCKET_WITHOUT: Final = frozenset({Power.LOCAL, Power.CAPTURE})
+_NO_TOKEN_EVER: Final = frozenset({Power.OWNER, Power.PAGE, Power.OBSERVE})
+_SOCKET_WITHOUT: Final = frozenset({Power.LOCAL, Power.CAPTURE, Power.OBSERVE})
 
 LOCAL_NAME: Final = "socket"
 """Actor name of a caller without a credential at the Unix socket: same user, nothing more is known."""
@@ -147,7 +151,7 @@ def authorise(operation: str, caller: Caller, local_scope: str, request_id: str)
 def _holds(power: Power, caller: Caller, actor: Actor) -> bool:
     if power is Power.KNOWN:
         return True
-    if power is Power.LOCAL:
+    if power is Power.LOCAL or (power is Power.OBSERVE and caller.listener is Listener.SOCKET):
         return caller.listener is Listener.SOCKET
     if actor.is_owner and caller.session_id is not None:
         return True

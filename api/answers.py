@@ -60,11 +60,12 @@ class ItemAnswer(Answer):
 
 
 class Happening(Answer):
-    """One line of a timeline."""
+    """One line of a timeline; ``ms``: since the line before, null for the first."""
 
     at: datetime
     action: str
     actor: str
+    ms: int | None
 
 
 class ItemDetail(ItemAnswer):

@@ -13,8 +13,10 @@ from api.access import TABLE
 from api.auth import Credentials
 from api.codes import CodeDesk, RandomBytes
 from api.doorway import DeclaredRoute
+from api.event_stream import Streams
 from api.guard import Guard
 from api.idempotency import Running
+from api.meter import Meter
 from api.openapi import describe
 from api.ports import DaemonPort, login_link
 from api.received_file import sweep_incoming
@@ -38,6 +40,10 @@ class Application:
     def fresh_login_link(self) -> str:
         """A link that opens one owner session in a browser, for the daemon to print at its start and nowhere else."""
         return login_link(self._surface.port, self._surface.codes.issue())
+
+    def end_streams(self) -> None:
+        """Lets every answer that would go on for ever end now: the process is about to. From any thread."""
+        self._surface.streams.end()
 
 
 def create_app(
@@ -65,6 +71,8 @@ def create_app(
         credentials=Credentials(premises, random),
         codes=CodeDesk(premises.clock, random, policy.code_lifetime, policy.code_tries),
         running=Running(),
+        meter=Meter(),
+        streams=Streams(),
     )
     app.state.surface = surface
     for router in (*ROUTERS, pages.router):
@@ -72,7 +80,8 @@ def create_app(
     check_routes(app)
     problems.install(app, daemon)
     describe(app)
-    return Application(Guard(problems.Answered(app), port=port, policy=policy, ids=premises.ids), surface)
+    guard = Guard(problems.Answered(app), port=port, policy=policy, ids=premises.ids, meter=surface.meter)
+    return Application(guard, surface)
 
 
 def check_routes(app: FastAPI) -> None:

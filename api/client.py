@@ -12,14 +12,15 @@ import os
 import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias, cast
 
+from api.multipart import chunks, envelope
 from pipelines.model import errors
-from pipelines.model.errors import Conflict, NarthexError, NotPermitted, Transient
+from pipelines.model.errors import NarthexError, NotPermitted, Transient
 from pipelines.model.values import Home
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -27,10 +28,9 @@ JsonObject: TypeAlias = "Mapping[str, Json]"
 
 DEFAULT_PORT: Final = 6278
 SOCKET_HOST: Final = "narthex.sock"  # api.ports.SOCKET_HOST, which a thin client may not import; a test compares them
-_LOOPBACK: Final = "127.0.0.1"
+LOOPBACK: Final = "127.0.0.1"
 _LONGEST_SOCKET: Final = 100  # bytes; the kernel takes 107, and the name must not depend on how the home is spelled
 _CONNECT_SECONDS: Final = 3.0
-_CHUNK: Final = 64 * 1024
 _PROBLEM: Final = "urn:narthex:problem:"
 _CREDENTIALS: Final = struct.Struct("3i")
 
@@ -167,14 +167,14 @@ class Client:
         """
         size = os.fstat(file.fileno()).st_size
         boundary = "narthex-" + os.urandom(16).hex()
-        head, tail = _multipart(boundary, name, fields)
+        head, tail = envelope(boundary, name, fields)
         sent = {
             **headers,
             "Content-Type": f"multipart/form-data; boundary={boundary}",
             "Content-Length": str(len(head) + size + len(tail)),
         }
         file.seek(0)
-        return self._exchange("POST", path, _parts(head, file, size, tail), sent)
+        return self._exchange("POST", path, chunks(head, file, size, tail), sent)
 
     def pages(self, path: str, query: Mapping[str, str], most: int) -> Iterator[JsonObject]:
         """The rows of a list, page after page, at most ``most``."""
@@ -187,16 +187,30 @@ class Client:
             most -= len(rows)
             cursor = page.get("next_cursor")
 
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The lines of an answer that may go on for ever, each as it comes. Raises as ``call``."""
+        with self._answer("GET", path, None, {"Accept": "text/event-stream"}) as response:
+            if response.status >= 300:
+                _read(response, response.read())
+            yield from response
+
     def _exchange(self, method: str, path: str, body: Iterable[bytes] | None, headers: dict[str, str]) -> JsonObject:
+        with self._answer(method, path, body, {"Accept": "application/json", **headers}) as response:
+            return _read(response, response.read())
+
+    @contextmanager
+    def _answer(
+        self, method: str, path: str, body: Iterable[bytes] | None, headers: dict[str, str]
+    ) -> Iterator[HTTPResponse]:
         connection = self._connect()
         if self._bearer:
             headers["Authorization"] = f"Bearer {self._bearer}"
         try:
             # it may refuse before it has read everything: then its answer says why
             with suppress(BrokenPipeError, ConnectionResetError):
-                connection.request(method, path, body, {"Accept": "application/json", **headers})
+                connection.request(method, path, body, headers)
             with connection.getresponse() as response:
-                return _read(response, response.read())
+                yield response
         except (HTTPException, OSError) as error:
             raise Unreachable(f"narthexd went away during the call: {type(error).__name__} {error}") from error
         finally:
@@ -213,14 +227,14 @@ class Client:
             if self._socket_only or isinstance(error, TimeoutError):
                 raise Unreachable(f"no answer on {path}") from error
         port = port_of(self._home, self._variables)
-        connection = HTTPConnection(_LOOPBACK, port, timeout=_CONNECT_SECONDS)
+        connection = HTTPConnection(LOOPBACK, port, timeout=_CONNECT_SECONDS)
         try:
             connection.connect()
         except OSError as error:
-            raise Unreachable(f"no answer on {path}, nor on {_LOOPBACK}:{port}") from error
+            raise Unreachable(f"no answer on {path}, nor on {LOOPBACK}:{port}") from error
         if not _listeners(port) <= uids:
             connection.close()
-            raise NotPermitted(f"{_LOOPBACK}:{port} belongs to another user", hint="Set another port in narthex.toml.")
+            raise NotPermitted(f"{LOOPBACK}:{port} belongs to another user", hint="Set another port in narthex.toml.")
         connection.sock.settimeout(self._seconds)
         return connection
 
@@ -242,35 +256,12 @@ def _listeners(port: int) -> set[int]:
     return found
 
 
-def _multipart(boundary: str, name: str, fields: Sequence[tuple[str, str]]) -> tuple[bytes, bytes]:
-    head = bytearray()
-    for field, text in fields:
-        head += f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n'.encode()
-        head += text.encode("utf-8", "replace") + b"\r\n"
-    quoted = name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A").encode("utf-8", "replace")
-    head += f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="'.encode() + quoted
-    head += b'"\r\nContent-Type: application/octet-stream\r\n\r\n'
-    return bytes(head), f"\r\n--{boundary}--\r\n".encode()
-
-
-def _parts(head: bytes, file: BinaryIO, size: int, tail: bytes) -> Iterator[bytes]:
-    yield head
-    while size:
-        chunk = file.read(min(_CHUNK, size))
-        if not chunk:
-            raise Conflict("the file became shorter while it was sent", hint="Add it again when it is complete.")
-        size -= len(chunk)
-        yield chunk
-    yield tail
-
-
 def _read(response: HTTPResponse, content: bytes) -> JsonObject:
     if response.status == 204:
         return {}
-    try:
-        body: object = json.loads(content)
-    except ValueError as error:
-        raise Unreachable(f"what answers (status {response.status}) is not narthexd") from error
+    body: object = None
+    with suppress(ValueError):
+        body = json.loads(content)
     if not isinstance(body, dict):
         raise Unreachable(f"what answers (status {response.status}) is not narthexd")
     if response.status >= 300:

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.meter import Meter
 from api.ports import LISTENER_KEY, PAGE_HOST, SOCKET_HOST, Listener
 from api.problems import Malformed, TooSlow, answer
 from pipelines.model.errors import NarthexError, Refused, TooLarge, Unauthenticated
@@ -34,7 +35,7 @@ _PATH_BYTES: Final = 4 * 1024
 _QUERY_BYTES: Final = 16 * 1024
 _HEADER_BYTES: Final = 32 * 1024
 _IDLE_SECONDS: Final = 15.0
-_API: Final = ("/v1/", "/livez", "/readyz", "/openapi.json")
+_API: Final = ("/v1/", "/livez", "/readyz", "/metrics", "/openapi.json")
 _CAPTURES: Final = "/v1/captures"
 _FILES: Final = "/v1/captures/file"
 _ENTRANCES: Final = frozenset({"/", "/login"})  # what a link on another site may lead to; they show nothing
@@ -103,7 +104,14 @@ class Guard:
     """Wraps the whole application. ``port`` is the TCP port that appears in the allowed Hosts."""
 
     def __init__(
-        self, app: ASGIApp, *, port: int, policy: Policy, ids: Ids, idle_seconds: float = _IDLE_SECONDS
+        self,
+        app: ASGIApp,
+        *,
+        port: int,
+        policy: Policy,
+        ids: Ids,
+        meter: Meter,
+        idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
         self._app = app
         self._page_host = f"{PAGE_HOST}:{port}"
@@ -114,6 +122,7 @@ class Guard:
         self._text_bytes = policy.max_text_bytes * _ESCAPED + _JSON_BYTES
         self._file_bytes = policy.max_original_bytes + _FORM_OVERHEAD
         self._ids = ids
+        self._meter = meter
         self._idle_seconds = idle_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -127,7 +136,7 @@ class Guard:
         state = scope.setdefault("state", {})
         offered = headers.get("x-request-id", "")
         state["request_id"] = offered if _REQUEST_ID.fullmatch(offered) else self._ids.new("req")
-        sender = _Sealed(send, scope)
+        sender = _Sealed(send, scope, self._meter)
         try:
             response = self._refusal(scope, headers)
         except NarthexError as error:
@@ -231,11 +240,12 @@ class _Metered:
 
 
 class _Sealed:
-    """Adds the headers that every answer carries, and one line to the log: no path, no content."""
+    """Adds the headers that every answer carries, counts it, and logs one line: no path, no content."""
 
-    def __init__(self, send: Send, scope: Scope) -> None:
+    def __init__(self, send: Send, scope: Scope, meter: Meter) -> None:
         self._send = send
         self._scope = scope
+        self._meter = meter
         self._began = time.monotonic()
 
     async def __call__(self, message: Message) -> None:
@@ -251,10 +261,12 @@ class _Sealed:
 
     def _log(self, status: int) -> None:
         route = self._scope.get("route")
+        seconds = time.monotonic() - self._began
+        self._meter.answered(self._scope["method"], getattr(route, "path", None), status, seconds)
         fields = {
             "operation": getattr(route, "operation_id", None),
             "status": status,
-            "ms": round((time.monotonic() - self._began) * 1000),
+            "ms": round(seconds * 1000),
             "request_id": self._scope["state"]["request_id"],
         }
         log.info("answered", extra=fields)

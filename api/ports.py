@@ -45,6 +45,16 @@ class Setting:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """How much the threads of the daemon have to do at this moment."""
+
+    drop_waiting: int
+    """Files in the drop folder that are not taken in yet."""
+    workers: int
+    workers_busy: int
+
+
 class DaemonPort(Protocol):
     """Implemented by ``daemon.wiring``. Every method may be called from any request thread and returns at once."""
 
@@ -59,6 +69,9 @@ class DaemonPort(Protocol):
 
     def checks(self) -> Mapping[str, Check]:
         """The readiness checks by name (database, vault, drop folder, extraction, disk…)."""
+
+    def measures(self) -> Measures:
+        """What the threads have to do; lists the drop folder."""
 
     def settings_table(self) -> Sequence[Setting]:
         """All settings in the order of the settings file; secrets shown as ``set`` or ``not set``."""

@@ -25,7 +25,7 @@ class Holds(Answer):
 
 
 class CheckAnswer(Answer):
-    """One readiness check."""
+    """One readiness check; ``detail`` is empty for anyone but the owner."""
 
     ok: bool
     detail: str
@@ -68,6 +68,15 @@ class Inbox(Answer):
     needs_help: int
 
 
+class ProgressAnswer(Answer):
+    """How the work gets on: ``captured`` ever, ``working`` now; ``seconds_left`` is null while nobody can tell."""
+
+    captured: int
+    working: int
+    rate_per_minute: float
+    seconds_left: int | None
+
+
 class Review(Answer):
     """How many proposals wait for the owner."""
 
@@ -104,6 +113,7 @@ class Status(Answer):
     address: str
     uptime_s: int
     inbox: Inbox
+    progress: ProgressAnswer
     review: Review
     memories: int
     checks: dict[str, CheckAnswer]

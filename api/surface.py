@@ -10,7 +10,9 @@ from fastapi import Depends, Request
 from api.access import Caller
 from api.auth import Credentials
 from api.codes import CodeDesk
+from api.event_stream import Streams
 from api.idempotency import Running
+from api.meter import Meter
 from api.ports import DaemonPort
 from pipelines.model.actor import Actor
 from pipelines.model.errors import Broken
@@ -27,6 +29,8 @@ class Surface:
     credentials: Credentials
     codes: CodeDesk
     running: Running
+    meter: Meter
+    streams: Streams
 
 
 def surface(request: Request) -> Surface:

@@ -10,12 +10,13 @@ import signal
 import socket
 import stat
 import struct
+import threading
 from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 
-import uvicorn
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from api.ports import LISTENER_KEY, Listener
@@ -185,10 +186,23 @@ def marked(app: Application, door: Listener) -> Application:
 
 
 class Doors:
-    """Serves until ``close`` is called (from any thread) or a signal arrives; then lets answers under way finish."""
+    """Serves until ``close`` is called (from any thread) or a signal arrives; then lets answers under way finish.
 
-    def __init__(self, app: Application, loopback: socket.socket, unix: socket.socket, *, signals: bool = True) -> None:
+    ``closing`` is called first, once: who answers for ever is told there, since nothing waits for such an answer.
+    """
+
+    def __init__(
+        self,
+        app: Application,
+        loopback: socket.socket,
+        unix: socket.socket,
+        *,
+        closing: Callable[[], None] = lambda: None,
+        signals: bool = True,
+    ) -> None:
         self._signals = signals  # only the main thread can have them
+        self._tell_closing = closing
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._served = [
             (_server(marked(app, Listener.TCP), PatientProtocol), loopback),
             (_server(marked(app, Listener.SOCKET), SameUserProtocol), unix),
@@ -201,12 +215,23 @@ class Doors:
 
     def close(self) -> None:
         """Asks ``serve`` to return; harmless before and after it."""
-        self._closing = True
+        if not self._closing:
+            self._closing = True
+            self._tell_closing()
         for server, _ in self._served:
             server.should_exit = True
 
+    def answer(self, seconds: float) -> bool:
+        """Whether the loop that serves both doors takes its turn within ``seconds``; not to be asked inside it."""
+        if self._loop is None or self._loop.is_closed():
+            return False
+        turn = threading.Event()
+        with contextlib.suppress(RuntimeError):  # closed at this very moment
+            self._loop.call_soon_threadsafe(turn.set)
+        return turn.wait(seconds)
+
     async def _serve(self, opened: Callable[[], None]) -> None:
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT) if self._signals else ():
             loop.add_signal_handler(number, self._asked_to_end)
         tasks = [asyncio.create_task(server.serve(sockets=[door])) for server, door in self._served]

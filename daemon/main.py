@@ -24,8 +24,10 @@ from pipelines.model.errors import Broken, NarthexError
 
 if TYPE_CHECKING:
     from daemon.listeners import Doors
+    from daemon.wiring import Daemon
 
 _BROKEN_DEADLINE: Final = 5.0  # seconds until a broken process is gone, whatever still hangs
+_TURN: Final = 10.0  # seconds in which the loop of the doors must take its turn to count as alive
 _log = logging.getLogger("narthex.daemon")
 
 
@@ -70,12 +72,15 @@ class _Run:
 
     def __init__(self, configuration: Configuration) -> None:
         from daemon.listeners import bind_loopback, bind_socket
+        from daemon.notify import Notifier
 
         self._configuration = configuration
         self._loopback = bind_loopback(configuration.values.port)
         self._socket_at = socket_path(configuration.home)
         self._unix = bind_socket(self._socket_at)
         self._failed = threading.Event()
+        self._daemon: Daemon | None = None
+        self._notifier = Notifier(environment())
         self._doors: Doors | None = None
 
     def run(self) -> int:
@@ -88,12 +93,18 @@ class _Run:
         port = int(self._loopback.getsockname()[1])
         daemon = Daemon(self._configuration, port, self.fail)
         daemon.recover()
+        self._daemon = daemon
         app = create_app(daemon.premises, daemon, port=port)
-        self._doors = Doors(app, self._loopback, self._unix)
+
+        def closing() -> None:
+            self._notifier.stopping()
+            app.end_streams()
+
+        doors = self._doors = Doors(app, self._loopback, self._unix, closing=closing)
         daemon.start()
         gc.freeze()  # what lives as long as the process is no garbage: later collections pass it over
         if not self._failed.is_set():
-            self._doors.serve(lambda: daemon.greet(app.fresh_login_link()))
+            doors.serve(lambda: self._opened(daemon, doors, app.fresh_login_link()))
         if self._failed.is_set():
             logging.shutdown()
             os._exit(Broken.exit_code)  # nothing more is written: what holds is found out at the next start
@@ -101,11 +112,18 @@ class _Run:
         self._socket_at.unlink(missing_ok=True)
         return 0
 
+    def _opened(self, daemon: Daemon, doors: Doors, link: str) -> None:
+        daemon.greet(link)
+        self._notifier.ready(f"serving {daemon.premises.home.root} on {daemon.address}")
+        self._notifier.watch(lambda: daemon.ailing() if doors.answer(_TURN) else "the doors hang")
+
     def fail(self, error: BaseException) -> None:
         """An invariant does not hold: nothing more is begun, and the process ends with 70 even if something hangs."""
         if self._failed.is_set():
             return
         self._failed.set()
+        if self._daemon is not None:  # from this moment on nothing is acknowledged any more
+            self._daemon.premises.database.halt(Broken("narthex is ending: an invariant failed"))
         _log.critical("broken: %s", error if isinstance(error, NarthexError) else type(error).__name__, exc_info=error)
         deadline = threading.Timer(_BROKEN_DEADLINE, os._exit, (Broken.exit_code,))
         deadline.daemon = True

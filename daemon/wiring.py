@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import secrets
 import shutil
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -55,7 +54,6 @@ class Daemon:
         self._port = port
         self._broken = broken
         self._started_at = wall_clock()
-        self._recovered = threading.Event()
         self.premises = open_premises(configuration, broken)
         settings = configuration.values
         self._drop = _drop_folder(self.premises, configuration, self._wake_workers)
@@ -139,6 +137,14 @@ class Daemon:
             "disk": _check_disk(self.premises.home.root),
         }
 
+    def measures(self) -> Measures:
+        """What there is to do, now."""
+        return vitals.measures(self.premises.home.drop, self._workers)
+
+    def ailing(self) -> str:
+        """What only a new process can mend, for the watchdog."""
+        return vitals.ailing(self.premises.database, self._workers)
+
     def settings_table(self) -> Sequence[Setting]:
         """All settings in their order."""
         return settings_table(self._configuration)
@@ -171,18 +177,16 @@ class Daemon:
         return Check(True, self.premises.database.dialect)
 
     def _recover_vault(self) -> None:
-        if self._recovered.is_set():
-            return
         vault_edits.claim_vault(self.premises)
         report = promote.recover(self.premises)
-        self._recovered.set()
         if report.projected or report.swept:
             counts = {"projected": len(report.projected), "swept": report.swept}
             _log.info("finished what was interrupted", extra=counts)
 
-    def _reconcile_vault(self) -> None:
-        self._recover_vault()
-        vault_edits.reconcile(self.premises)
+    def _reconcile_vault(self) -> str:
+        self._recover_vault()  # also what a full or absent disk kept from being written
+        refused = vault_edits.reconcile(self.premises).refused
+        return "; ".join(f"{path}: {why}" for path, why in refused.items())
 
     def _jobs(self) -> Sequence[Job]:
         return (

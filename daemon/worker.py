@@ -21,6 +21,7 @@ from pipelines.store.items import Lease
 
 _LONGEST_NAP: Final = 30.0  # seconds; a wake-up call that got lost costs at most this
 _PAUSE: Final = 2.0  # seconds, doubled up to the longest nap while the database itself has a passing fault
+_HANGS: Final = 900.0  # seconds without a step or a look at the inbox: longer than the limits of a child allow
 _STILL_WORKING: Final = 180.0  # seconds that one step may take before the health check mentions it
 
 
@@ -42,6 +43,7 @@ class Worker:
         self._stopping = False
         self._problem = ""
         self._busy_since: float | None = None
+        self._beat = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -71,10 +73,20 @@ class Worker:
             return Check(True, f"one step has been running for {time.monotonic() - since:.0f} s")
         return Check(True, "idle" if since is None else "working")
 
+    @property
+    def busy(self) -> bool:
+        """Whether it works on an item."""
+        return self._busy_since is not None
+
+    def hangs(self) -> bool:
+        """Whether it has given no sign of life for so long that only a new process helps."""
+        return self._thread.is_alive() and time.monotonic() - self._beat > _HANGS
+
     def _run(self) -> None:
         pause = _PAUSE
         while not self._stopping:
             self._bell.clear()
+            self._beat = time.monotonic()
             try:
                 nap = self._round()
                 self._problem, pause = "", _PAUSE
@@ -103,7 +115,8 @@ class Worker:
         self._busy_since = time.monotonic()
         try:
             state = process.advance(self._premises, lease)
-            while state in process.STEPS:
+            while state in process.STEPS and not self._gave_up(lease):
+                self._beat = time.monotonic()
                 state = process.advance(self._premises, lease)
         except Conflict:
             pass  # the owner or another worker moved it meanwhile: nothing is left to do for this lease
@@ -116,13 +129,20 @@ class Worker:
 
     def _end(self, lease: Lease, error: NarthexError) -> None:
         """Gives the lease back: quarantined, or tried again later."""
-        if self._stopping and isinstance(error, Transient):
-            return  # the extraction was closed under it: no fault of the item; the lease runs out
+        if self._stopping and isinstance(error, Transient):  # the extraction was closed under it
+            self._gave_up(lease)
+            return
         try:
             process.give_back(self._premises, lease, error)
         except Conflict:
             return
         self._changed()
+
+    def _gave_up(self, lease: Lease) -> bool:
+        """Between two steps of an item, or when its step was cut off: the process is ending, so it is due again."""
+        if self._stopping:
+            process.put_down(self._premises, lease)
+        return self._stopping
 
 
 def _seconds_until(due: datetime | None, now: datetime) -> float:

@@ -12,6 +12,7 @@ from api.cli._session import Session, Usage
 from api.cli._terminal import confirmed
 from api.cli._verbs import Verb
 from api.cli.show import show_one
+from api.cli.status import progress_line
 from api.client import JsonObject
 from pipelines.model.lifecycle import ITEM_OPEN, ItemState
 
@@ -58,11 +59,18 @@ def _list(session: Session, state: str, limit: int) -> int:
             for place, row in enumerate(found, 1)
         ]
     )
+    _say_progress(session)
     if not found:
         session.hint(f"nothing is {state}" if state else "the inbox is empty")
     elif any(text(row, "state") == ItemState.QUARANTINED for row in found):
         session.hint("narthex inbox release N tries again   ·   narthex inbox discard N gives up")
     return 0
+
+
+def _say_progress(session: Session) -> None:
+    progress = progress_line(session.client.call("GET", "/v1/status"))
+    if progress:
+        session.hint(progress)
 
 
 def _unfinished(session: Session, limit: int) -> list[JsonObject]:

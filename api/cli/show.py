@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from api.cli._decide import shown_proposal
-from api.cli._documents import rows, text, words
+from api.cli._documents import number, rows, text, words
 from api.cli._ids import PLACES, resolve
 from api.cli._session import Session, Usage
 from api.cli._verbs import Verb
@@ -70,7 +70,8 @@ def _show_fields(session: Session, document: JsonObject) -> None:
     if words(document, "proposals"):
         session.line(f"{'proposals':<18}{', '.join(words(document, 'proposals'))}")
     for event in rows(document, "timeline"):
-        session.line(f"{text(event, 'at'):<26}{text(event, 'action')}  {text(event, 'actor')}")
+        after = "" if event.get("ms") is None else f"+{number(event, 'ms')} ms"
+        session.line(f"{text(event, 'at'):<34}{after:>12}  {text(event, 'action')}  {text(event, 'actor')}")
     if text(document, "content"):
         session.line()
         session.text(text(document, "content"), "| ")

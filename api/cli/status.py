@@ -3,35 +3,63 @@
 from __future__ import annotations
 
 import argparse
+import time
 from datetime import datetime
 from typing import Final
 
 from api.cli._documents import number, part, rows, text
 from api.cli._queue import waiting
-from api.cli._session import Session
+from api.cli._session import Session, Usage
 from api.cli._verbs import Verb
 from api.client import JsonObject, Unreachable
 
 _NOT_WELL = 1
+_EVERY: Final = 1.0  # seconds
+_ANEW: Final = "\x1b[H\x1b[2J"  # the top of a cleared screen
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", default=False, help="exit with 1 when a check fails")
+    parser.add_argument("--watch", action="store_true", default=False, help="go on showing it, until Ctrl-C")
 
 
 def _run(args: argparse.Namespace, session: Session) -> int:
-    try:
-        status = session.client.call("GET", "/v1/status")
-    except Unreachable as error:
-        queued = waiting(session.home)
-        saved = f"; {queued} captures wait in the local queue" if queued else ""
-        raise Unreachable(f"{error.message}{saved}", hint="narthexd   ·   systemctl --user start narthexd") from error
+    if args.watch:
+        return _watch(session)
+    status = _ask(session)
     failing = [name for name, check in _checks(status) if not check.get("ok")]
     if not session.answered(status, failing):
         for line in _screen(status, session.around.clock()):
             session.line(line)
     return _NOT_WELL if args.check and failing else 0
+
+
+def _watch(session: Session) -> int:
+    """Draws the screen anew each second, on a terminal alone."""
+    if session.as_json or session.quiet or not session.around.output.isatty():
+        raise Usage("--watch draws on a terminal", hint="narthex status --json   ·   narthex events --follow")
+    try:
+        while True:
+            lines = _screen(_ask(session), session.around.clock())
+            session.around.output.write(_ANEW)  # one write of ours; what the lines say is made visible as ever
+            for line in lines:
+                session.line(line)
+            session.around.output.flush()
+            time.sleep(_EVERY)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _ask(session: Session) -> JsonObject:
+    try:
+        return session.client.call("GET", "/v1/status")
+    except Unreachable as error:
+        queued = waiting(session.home)
+        saved = f"; {queued} captures wait in the local queue" if queued else ""
+        raise Unreachable(
+            f"{error.message}{saved}", hint="narthexd   ·   narthex service start   ·   narthex doctor"
+        ) from error
 
 
 def _screen(status: JsonObject, now: datetime) -> list[str]:
@@ -40,7 +68,7 @@ def _screen(status: JsonObject, now: datetime) -> list[str]:
     lines = [
         "   ".join([*head, "vault " + text(status, "vault"), text(status, "address")]),
         f"  drop       {text(status, 'drop')}",
-        f"  inbox      {number(inbox, 'working')} working · {_help(number(inbox, 'needs_help'))}",
+        f"  inbox      {progress_line(status) or '0 working'} · {_help(number(inbox, 'needs_help'))}",
         f"  review     {number(review, 'pending')} pending{_oldest(review, now)}{_next(review)}",
     ]
     if number(review, "stale"):
@@ -54,6 +82,20 @@ def _screen(status: JsonObject, now: datetime) -> list[str]:
         f"  run        {text(run, 'job')}: {text(run, 'problem')}" for run in rows(status, "runs") if run.get("problem")
     ]
     return lines
+
+
+def progress_line(status: JsonObject) -> str:
+    """How the work gets on, as far as the daemon can tell; empty when there is none."""
+    progress = part(status, "progress")
+    working = number(progress, "working") or number(part(status, "inbox"), "working")
+    if not working:
+        return ""
+    words = [f"{working} working"]
+    if number(progress, "rate_per_minute"):
+        words.append(f"{number(progress, 'rate_per_minute')} a minute")
+    if progress.get("seconds_left") is not None:
+        words.append(f"about {_span(number(progress, 'seconds_left'))} left")
+    return ", ".join(words)
 
 
 def _checks(status: JsonObject) -> list[tuple[str, JsonObject]]:

@@ -9,9 +9,11 @@ from fastapi import APIRouter
 from api.routes import (
     captures,
     decisions,
+    events,
     health,
     items,
     memories,
+    metrics,
     proposals,
     refused_approvals,
     search,
@@ -23,6 +25,7 @@ from api.routes import (
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
+    metrics.router,
     session.router,
     captures.router,
     items.router,
@@ -31,6 +34,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     memories.router,
     search.router,
     status.router,
+    events.router,
     settings.router,
     tokens.router,
     refused_approvals.router,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -19,7 +20,7 @@ from pipelines.model.actor import Actor
 from pipelines.model.errors import NotFound
 from pipelines.model.identity import check_id
 from pipelines.model.lifecycle import ItemState
-from pipelines.model.records import Artefact, Item
+from pipelines.model.records import Artefact, Event, Item
 from pipelines.model.values import Stage
 from pipelines.premises import Premises
 from pipelines.store import events, items, proposals
@@ -59,7 +60,7 @@ def show_item(item_id: str, here: Here, reader: Acting) -> ItemDetail:
     return ItemDetail(
         **dict(item_answer(row, _details(made))),
         proposals=proposed,
-        timeline=[Happening(at=event.at, action=event.action, actor=event.actor_name) for event in happened],
+        timeline=_timeline(happened),
     )
 
 
@@ -122,6 +123,19 @@ def _moved(
         return 200, item_answer(row, ())
 
     return answer_once(here.premises, here.running, request, owner, move)
+
+
+def _timeline(happened: Sequence[Event]) -> list[Happening]:
+    before = [None, *(event.at for event in happened)]
+    return [
+        Happening(
+            at=event.at,
+            action=event.action,
+            actor=event.actor_name,
+            ms=None if since is None else round((event.at - since) / timedelta(milliseconds=1)),
+        )
+        for event, since in zip(happened, before, strict=False)
+    ]
 
 
 def _details(made: Artefact | None) -> list[str]:

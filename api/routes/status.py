@@ -5,14 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.doorway import DeclaredRoute
-from api.standing import Chain, CheckAnswer, Inbox, Review, RunAnswer, Status
+from api.standing import Chain, CheckAnswer, Inbox, ProgressAnswer, Review, RunAnswer, Status
 from api.surface import Acting, Here
 from pipelines.model.lifecycle import ItemState, ProposalState
-from pipelines.store import events, items, memories, proposals, runs
+from pipelines.store import events, items, memories, progress, proposals, runs
 
 router = APIRouter(route_class=DeclaredRoute, tags=["status"], prefix="/v1/status")
-
-_WORKING = (ItemState.FETCHED, ItemState.EXTRACTED, ItemState.NORMALIZED)
 
 
 @router.get("", operation_id="show_status")
@@ -25,6 +23,7 @@ def show_status(here: Here, reader: Acting) -> Status:
         oldest = proposals.oldest_pending(session)
         known = memories.count_active(session, reader.scope)
         latest = runs.list_runs(session)
+        getting_on = progress.progress(session, by_state, premises.clock())
         seq, head = events.chain_head(session)
     return Status(
         version=daemon.version,
@@ -34,9 +33,10 @@ def show_status(here: Here, reader: Acting) -> Status:
         address=daemon.address,
         uptime_s=int((premises.clock() - daemon.started_at).total_seconds()),
         inbox=Inbox(
-            working=sum(by_state.get(state, 0) for state in _WORKING),
+            working=getting_on.working,
             needs_help=by_state.get(ItemState.QUARANTINED, 0),
         ),
+        progress=ProgressAnswer.model_validate(getting_on),
         review=Review(
             pending=waiting.get(ProposalState.PENDING, 0),
             stale=waiting.get(ProposalState.STALE, 0),

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from api.app import Application, create_app
-from api.ports import PAGE_HOST, SOCKET_HOST, Check, Setting
+from api.ports import PAGE_HOST, SOCKET_HOST, Check, Measures, Setting
 from pipelines.model.errors import Broken
 from pipelines.premises import Premises
 from tests.clock import SettableClock
@@ -49,6 +49,10 @@ class StandingDaemon:
     def checks(self) -> Mapping[str, Check]:
         """One check."""
         return {"database": Check(self.ready, "writable" if self.ready else "the disk is full")}
+
+    def measures(self) -> Measures:
+        """Two files and one busy worker."""
+        return Measures(drop_waiting=2, workers=1, workers_busy=1)
 
     def settings_table(self) -> Sequence[Setting]:
         """One setting."""

@@ -15,6 +15,7 @@ from starlette.types import Message
 
 from api.app import create_app
 from api.guard import Guard
+from api.meter import Meter
 from pipelines.premises import Premises
 from tests.clock import SettableClock
 from tests.surfaces.rig import StandingDaemon
@@ -112,7 +113,7 @@ def test_a_body_that_stops_is_given_up(premises: Premises) -> None:  # S-012
         while (await receive()).get("more_body"):
             pass
 
-    guard = Guard(app, port=6278, policy=premises.policy, ids=premises.ids, idle_seconds=0.05)
+    guard = Guard(app, port=6278, policy=premises.policy, ids=premises.ids, meter=Meter(), idle_seconds=0.05)
     pieces = [{"type": "http.request", "body": b"{", "more_body": True}]
 
     async def receive() -> Message:

@@ -1,0 +1,308 @@
+"""The stream of events over real connections: complete, resumable, for the owner alone, and never waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any
+
+import pytest
+from sqlmodel import Session
+from starlette.types import Message, Scope
+
+from api.app import Application, create_app
+from api.event_stream import EventStream, Streams
+from daemon.listeners import Doors, bind_loopback, bind_socket
+from pipelines import capture
+from pipelines.isolate import ExtractionPool
+from pipelines.model.actor import daemon_actor
+from pipelines.model.identity import Ids
+from pipelines.model.values import Home
+from pipelines.premises import Premises
+from pipelines.store import events
+from tests.clock import SettableClock
+from tests.opening import opened_premises
+from tests.surfaces.cli_rig import short_home
+from tests.surfaces.rig import Rig, StandingDaemon, make_rig
+from tests.waiting import until
+
+
+@dataclass
+class Served:
+    """The application behind the daemon's own doors, and a way to sign in."""
+
+    app: Application
+    doors: Doors
+    port: int
+    rig: Rig
+
+    @contextmanager
+    def reading(self, query: str = "", **headers: str) -> Iterator[HTTPResponse]:
+        """An open stream."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request("GET", f"/v1/events{query}", headers={**self.rig.owner(), **headers})
+            yield connection.getresponse()
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def served(premises: Premises, clock: SettableClock) -> Iterator[Served]:
+    with short_home() as near:
+        loopback, unix = bind_loopback(0), bind_socket(near.root / "n.sock")
+        port = int(loopback.getsockname()[1])
+        app = create_app(premises, StandingDaemon(clock()), port=port)
+        rig = make_rig(premises, clock)
+        doors = Doors(app, loopback, unix, closing=app.end_streams, signals=False)
+        opened = threading.Event()
+        thread = threading.Thread(target=doors.serve, args=(opened.set,))
+        thread.start()
+        until(opened.is_set)
+        try:
+            yield Served(app, doors, port, rig)
+        finally:
+            doors.close()
+            thread.join()
+
+
+def told(answer: HTTPResponse, count: int) -> list[dict[str, Any]]:
+    """The next ``count`` events, each checked for its form."""
+    found: list[dict[str, Any]] = []
+    while len(found) < count:
+        line = answer.readline()
+        assert line, f"the stream ended after {len(found)} events"
+        if not line.startswith(b"id: "):
+            continue
+        kind, body, end = answer.readline(), answer.readline(), answer.readline()
+        event = json.loads(body.removeprefix(b"data: "))
+        assert line == f"id: {event['seq']}\n".encode()
+        assert kind == f"event: {event['action']}\n".encode()
+        assert end == b"\n"
+        found.append(event)
+    return found
+
+
+def capture_some(premises: Premises, count: int, start: int = 0) -> None:
+    """One event each."""
+    for number in range(start, start + count):
+        capture.capture_text(premises, f"the secret text {number}", daemon_actor())
+
+
+def append_many(premises: Premises, count: int) -> None:
+    """All in one transaction."""
+
+    def append(session: Session) -> None:
+        for number in range(count):
+            reason = f"the secret text {number}"
+            events.append(session, daemon_actor(), "noted", f"subject {number}", now=premises.clock(), reason=reason)
+
+    premises.database.write(append)
+
+
+def chain(premises: Premises) -> list[tuple[int, str, str]]:
+    """What the stream must tell."""
+    with premises.database.read() as session:
+        return [(event.seq, event.action, event.subject) for event in events.after(session, 0, 10_000)]
+
+
+def test_each_event_is_told_once_and_in_order(served: Served, premises: Premises) -> None:
+    append_many(premises, 450)  # more than two batches
+    with served.reading("?since=0") as answer:
+        assert answer.getheader("content-type") == "text/event-stream; charset=utf-8"
+        assert answer.getheader("cache-control") == "no-store"
+        expected = chain(premises)
+        seen = told(answer, len(expected))
+        assert [(event["seq"], event["action"], event["subject"]) for event in seen] == expected
+        assert set(seen[0]) == {"seq", "at", "actor", "channel", "subject", "action"}
+        assert "secret" not in json.dumps(seen)
+        capture_some(premises, 1)
+        (live,) = told(answer, 1)
+        assert live["seq"] == len(expected) + 1
+
+
+def test_what_happens_is_told_within_half_a_second(served: Served, premises: Premises) -> None:  # surfaces 2.11
+    with served.reading() as answer:  # without since: from now on
+        assert answer.readline() == b"retry: 2000\n"
+        times = []
+        for number in range(5):
+            began = time.monotonic()
+            capture_some(premises, 1, number)
+            assert told(answer, 1)[0]["action"] == "captured"
+            times.append(time.monotonic() - began)
+        assert sorted(times)[2] < 0.5
+
+
+def test_it_resumes_where_the_reader_was_cut_off(served: Served, premises: Premises) -> None:
+    capture_some(premises, 5)
+    with served.reading("?since=1", **{"Last-Event-ID": "4"}) as answer:
+        assert told(answer, 1)[0]["seq"] == 5
+    with served.reading("?since=999999&follow=false") as answer:  # of a chain that was longer
+        assert b"id:" not in answer.read()
+
+
+def test_without_following_it_ends(served: Served, premises: Premises) -> None:
+    capture_some(premises, 3)
+    with served.reading("?since=0&follow=false") as answer:
+        assert answer.read().count(b"id: ") == len(chain(premises))
+
+
+@pytest.mark.parametrize("query", ["?since=-1", "?since=x", "?since=99999999999999999999", "?follow=perhaps"])
+def test_odd_questions_are_refused(rig: Rig, query: str) -> None:
+    assert rig.tcp.get(f"/v1/events{query}", headers=rig.owner()).status_code == 422
+    assert rig.tcp.get("/v1/events", headers={**rig.owner(), "Last-Event-ID": "x"}).status_code == 422
+
+
+def test_no_token_hears_anything(rig: Rig) -> None:  # the safe answer: not even of its own scope
+    for kind in ("agent", "client"):
+        headers = rig.held(kind, "capture", "read", "propose")
+        assert rig.tcp.get("/v1/events?follow=false", headers=headers).status_code == 403
+    assert rig.tcp.get("/v1/events?follow=false").status_code == 401
+    assert rig.unix.get("/v1/events?follow=false").status_code == 401
+
+
+def test_it_ends_within_a_second_of_the_sessions_end(served: Served) -> None:
+    headers = served.rig.owner()
+    connection = HTTPConnection("127.0.0.1", served.port, timeout=20)
+    connection.request("GET", "/v1/events", headers=headers)
+    answer = connection.getresponse()
+    assert answer.readline()
+    began = time.monotonic()
+    assert served.rig.tcp.delete("/v1/session", headers=headers).status_code == 204
+    assert b"session_closed" not in answer.read()  # the session was over when that was to be told
+    assert time.monotonic() - began < 1
+    connection.close()
+
+
+def test_at_the_end_of_the_process_every_stream_ends(served: Served) -> None:
+    with served.reading() as first, served.reading() as second:
+        assert first.readline()
+        assert second.readline()
+        began = time.monotonic()
+        served.doors.close()
+        first.read()
+        second.read()
+        assert time.monotonic() - began < 2
+
+
+def test_a_reader_that_goes_leaves_nothing(served: Served) -> None:
+    with served.reading() as answer:
+        assert answer.readline()
+    streams = served.app._surface.streams
+    until(lambda: streams.open == 0)
+
+
+def _stream(premises: Premises, streams: Streams, session_id: str, **more: float) -> EventStream:
+    return EventStream(premises, streams, seq=0, session_id=session_id, follow=True, **more)
+
+
+async def _run(stream: EventStream, send: Any) -> None:
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    scope: Scope = {"type": "http", "method": "GET", "path": "/v1/events", "headers": []}
+    await asyncio.wait_for(stream(scope, receive, send), 20)
+
+
+def _session_id(rig: Rig) -> str:
+    rig.owner()
+    with rig.premises.database.read() as session:
+        return events.after(session, 0, 100)[-1].subject
+
+
+def test_a_slow_reader_is_cut_off(rig: Rig) -> None:
+    stream = _stream(rig.premises, Streams(), _session_id(rig), patience=0.05)
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if b"id: " in message.get("body", b""):
+            await asyncio.Event().wait()  # the buffers are full, for ever
+
+    asyncio.run(_run(stream, send))
+    assert not [message for message in sent if message.get("more_body") is False]  # no orderly end
+
+
+def test_silence_is_filled_and_a_session_that_idles_away_ends_it(rig: Rig) -> None:
+    stream = _stream(rig.premises, Streams(), _session_id(rig), heartbeat=0.1)
+    signs = 0
+
+    async def send(message: Message) -> None:
+        nonlocal signs
+        signs += message.get("body", b"") == b": still here\n\n"
+        if signs == 2:
+            rig.clock.advance(days=1)
+
+    asyncio.run(_run(stream, send))
+    assert signs == 2
+
+
+def test_only_so_many_may_follow(rig: Rig) -> None:
+    streams = rig.app._surface.streams
+    streams.open = 32
+    assert rig.tcp.get("/v1/events?follow=false", headers=rig.owner()).status_code == 429
+    streams.open = 0
+
+
+def test_nothing_is_asked_of_the_database_while_nothing_happens(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:  # idle costs nothing
+    asked = 0
+    read = EventStream._read
+
+    def counted(stream: EventStream) -> Any:
+        nonlocal asked
+        asked += 1
+        return read(stream)
+
+    monkeypatch.setattr(EventStream, "_read", counted)
+    streams = Streams()
+    ticks = 0
+
+    async def send(message: Message) -> None:
+        nonlocal ticks
+        ticks += 1
+
+    async def follow() -> None:
+        running = asyncio.create_task(_run(_stream(rig.premises, streams, _session_id(rig)), send))
+        await asyncio.sleep(0.7)
+        streams.end()
+        await running
+
+    asyncio.run(follow())
+    assert asked == 1
+
+
+def test_postgresql_is_asked_for_what_other_processes_did(
+    home: Home, postgresql_url: str, clock: SettableClock, ids: Ids, extraction: ExtractionPool
+) -> None:
+    with opened_premises(home, postgresql_url, clock, ids, extraction) as premises:
+        _follow_another_process(premises, make_rig(premises, clock))
+
+
+def _follow_another_process(premises: Premises, rig: Rig) -> None:
+    streams = Streams()
+    found: list[Message] = []
+
+    async def send(message: Message) -> None:
+        if b"event: captured" in message.get("body", b""):
+            found.append(message)
+            streams.end()
+
+    async def follow() -> None:
+        running = asyncio.create_task(_run(_stream(premises, streams, _session_id(rig)), send))
+        await asyncio.sleep(0.3)
+        commits = premises.database.commits
+        await asyncio.to_thread(capture_some, premises, 1)
+        premises.database.commits = commits  # as seen from another process than the one that wrote
+        await running
+
+    asyncio.run(follow())
+    assert found
