@@ -130,6 +130,7 @@ class _Child:
             deadline = time.monotonic() + self._limits.wall_seconds + _GRACE_SECONDS
             try:
                 reply = _receive(ours, deadline, self._limits.output_bytes)
+                ours.close()  # a task that has more to say than we take would wait for us until its time is up
                 return reply, self._end(control, deadline)
             except TimeoutError:
                 self.kill()

@@ -25,10 +25,11 @@ _NO_NEW_PRIVILEGES: Final = 38
 _DUMPABLE: Final = 4
 _PARENT_DEATH_SIGNAL: Final = 1
 _SET_FILTER: Final = 22
-_LOAD, _JUMP_IF_EQUAL, _ANSWER = 0x20, 0x15, 0x06
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _ANSWER = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _SYSTEM_CALLS: Final = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # architecture, number of socket()
 _IO_URING_SETUP: Final = 425
+_X32: Final = 0x40000000  # from here on x86-64 has every call a second time
 _NEW_NETWORK: Final = 0x40000000
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
@@ -106,6 +107,7 @@ def _refuse_sockets() -> bool:
         (_JUMP_IF_EQUAL, 1, 0, architecture),
         (_ANSWER, 0, 0, _REFUSE),  # another kind would have other numbers
         (_LOAD, 0, 0, 0),  # which call
+        (_JUMP_IF_AT_LEAST, 3, 0, _X32),
         (_JUMP_IF_EQUAL, 2, 0, socket_call),
         (_JUMP_IF_EQUAL, 1, 0, _IO_URING_SETUP),
         (_ANSWER, 0, 0, _ALLOW),

@@ -126,6 +126,18 @@ def test_a_limit_costs_one_original(
     assert hostile.extract(original("well"), "well.txt").extracted.text == "read well"
 
 
+def test_what_is_too_long_holds_nothing_up(original: Original) -> None:  # S-056
+    pool = ExtractionPool(Limits(wall_seconds=60, output_bytes=1000), package=HOSTILE)
+    try:
+        pool.extract(original("well"), "well.txt")  # the child is there
+        begun = time.monotonic()
+        assert refusal(pool, original("flood 2000000")).reason is QuarantineReason.TOO_LARGE  # 10 MB: more than a pipe takes
+        assert pool.extract(original("well"), "well.txt").extracted.text == "read well"
+        assert time.monotonic() - begun < 20  # not the wall limit, on a machine under load
+    finally:
+        pool.close()
+
+
 def test_processor_time_is_counted_for_each_task_alone(original: Original) -> None:
     pool = ExtractionPool(Limits(cpu_seconds=1, wall_seconds=60), package=HOSTILE)
     try:

@@ -79,12 +79,21 @@ def _look(argument: str) -> str:
         "write": _write,
         "connect": lambda: str(socket.create_connection(("127.0.0.1", int(argument)), 2)),
         "datagram": lambda: str(socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 53))),
+        "second socket call": _socket_of_x32,
         "fork": lambda: str(os.fork()),
         "kill": lambda: _kill(os.getppid()),
         "environment of the parent": lambda: Path(f"/proc/{os.getppid()}/environ").read_text("utf-8")[:10],
         "memory of the parent": lambda: str(os.open(f"/proc/{os.getppid()}/mem", os.O_RDONLY)),
     }
     return json.dumps({deed: _attempt(attempt) for deed, attempt in deeds.items()})
+
+
+def _socket_of_x32() -> str:
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.syscall(0x40000000 | 41, 2, 1, 0)
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return str(descriptor)
 
 
 def _write() -> str:
