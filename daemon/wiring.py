@@ -117,9 +117,8 @@ class Daemon:
         """Prints a one-time code and the link that carries it on the terminal."""
         minutes = self._configuration.values.code_lifetime_minutes
         say(f"  Review           {login_link(self._port, code)}")
-        say(
-            f"  One-time code    {typed_part(code)}  (works once, for {minutes:g} minutes; 'narthex login' prints another)"
-        )
+        use = f"works once, for {minutes:g} minutes; 'narthex login' prints another"
+        say(f"  One-time code    {typed_part(code)}  ({use})")
 
     def broken(self, error: Exception) -> None:
         """An invariant failed: the process ends."""
