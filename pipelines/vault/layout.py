@@ -14,6 +14,7 @@ from typing import Final
 
 from pipelines.durable import make_folders
 from pipelines.model.errors import Away, Invalid, NotFound, Transient
+from pipelines.model.unseen import replaced
 
 COMPONENT_BYTES: Final = 143  # what encrypting file systems leave of the usual 255
 SUFFIX: Final = ".md"
@@ -26,11 +27,6 @@ _RESERVED: Final = re.compile(r"(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(COM|LPT)[0-9Â
 # no Windows name holds the first group, no wiki link the second
 _FORBIDDEN: Final = re.compile(r'[\\/:*?"<>|]|[#^\[\]]')
 _NO_TEXT: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")  # control characters, undecodable bytes
-_JOINERS: Final = "\u200c\u200d"  # Persian and emoji need them
-_INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff\ud800-\udfff]"
-)
 
 
 def note_path(folder: str, title: str, taken: Callable[[str], bool]) -> str:
@@ -187,10 +183,8 @@ def _components(relative: str) -> list[str]:
 
 
 def _stem(title: str) -> str:
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFC", title))
-    text = _FORBIDDEN.sub(
-        " ", "".join(letter if letter.isprintable() or letter in _JOINERS else " " for letter in text)
-    )
+    text = replaced(unicodedata.normalize("NFC", title), lambda letter: " " if _NO_TEXT.match(letter) else "")
+    text = _FORBIDDEN.sub(" ", text)
     text = " ".join(text.split()).strip(" .-~")
     if text.lower().endswith(SUFFIX):
         text = text[: -len(SUFFIX)].rstrip(" .")

@@ -20,7 +20,9 @@ from pipelines.vault.reader import open_regular
 
 _NEW_NOTE_MODE: Final = 0o600
 _NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS})
+_NO_EXCHANGE: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 _RENAME_NOREPLACE: Final = 1
+_RENAME_EXCHANGE: Final = 2
 
 # one process owns the vault; within it, comparing and replacing must not be interleaved
 _lock = threading.Lock()
@@ -80,7 +82,7 @@ def remove_note(vault: Path, path: str, expected: str) -> None:
             if there not in (None, expected):
                 raise _outside_edit(path)
             if there is not None:
-                os.unlink(name, dir_fd=fd)
+                _remove(fd, name, expected, path)
             reach("project.removed")
             fsync_folder_fd(fd)
             reach("project.folder_synced")
@@ -88,6 +90,16 @@ def remove_note(vault: Path, path: str, expected: str) -> None:
         return
     except OSError as error:
         raise disk_error(error, f"{path!r} cannot be removed") from error
+
+
+def _remove(fd: int, name: str, expected: str, path: str) -> None:
+    """Takes the file aside before it goes: an edit of the last moment is put back, and wins."""
+    aside = temporary_name(name)
+    os.rename(name, aside, src_dir_fd=fd, dst_dir_fd=fd)
+    if _digest_there(fd, aside, path) != expected:
+        _rename_no_replace(fd, aside, name, path)
+        raise _outside_edit(path)
+    os.unlink(aside, dir_fd=fd)
 
 
 def sweep_temporaries(vault: Path) -> int:
@@ -112,9 +124,7 @@ def _write(fd: int, name: str, content: bytes, expected: str | None, path: str) 
         if expected is None:
             _link(fd, temporary, name, path)
         else:
-            if _digest_there(fd, name, path) != expected:
-                raise _outside_edit(path)
-            os.replace(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
+            _exchange(fd, temporary, name, expected, path)
         reach("project.renamed")
     finally:
         _discard(fd, temporary)
@@ -146,13 +156,35 @@ def _link(fd: int, temporary: str, name: str, path: str) -> None:
 
 
 def _rename_no_replace(fd: int, temporary: str, name: str, path: str) -> None:
-    renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    if renameat2(fd, os.fsencode(temporary), fd, os.fsencode(name), _RENAME_NOREPLACE) == 0:
-        return
-    code = ctypes.get_errno()
+    code = _renameat2(fd, temporary, name, _RENAME_NOREPLACE)
     if code == errno.EEXIST:
         raise _outside_edit(path)
-    raise OSError(code, os.strerror(code), name)
+    if code:
+        raise OSError(code, os.strerror(code), name)
+
+
+def _exchange(fd: int, temporary: str, name: str, expected: str, path: str) -> None:
+    """Puts the new bytes in the place of the expected ones; an edit of the last moment is put back, and wins."""
+    if _digest_there(fd, name, path) != expected:
+        raise _outside_edit(path)
+    reach("project.compared")
+    code = _renameat2(fd, temporary, name, _RENAME_EXCHANGE)
+    if code in _NO_EXCHANGE:  # a file system without the call: the comparison above is all there is
+        os.replace(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
+        return
+    if code:
+        raise OSError(code, os.strerror(code), name)
+    if _digest_there(fd, temporary, path) != expected:
+        _renameat2(fd, temporary, name, _RENAME_EXCHANGE)
+        raise _outside_edit(path)
+
+
+def _renameat2(fd: int, source: str, target: str, flags: int) -> int:
+    """The error number, or 0."""
+    renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    if renameat2(fd, os.fsencode(source), fd, os.fsencode(target), flags) == 0:
+        return 0
+    return ctypes.get_errno()
 
 
 def _digest_there(fd: int, name: str, path: str) -> str | None:

@@ -17,7 +17,8 @@ from tests.end_to_end.narthexd import ROOT
 from tests.waiting import until
 
 _STEPS: Final = ("extracted", "normalized", "proposed")
-REVIEWED: Final = {"project.removed"}  # needs a retraction: its own test below
+REVISING: Final = {"project.compared"}  # there must be a file to replace: an adopted note
+RETRACTING: Final = {"project.removed"}  # there must be a memory to take back
 
 
 def points() -> list[str]:
@@ -79,7 +80,9 @@ def test_capturing_survives_a_kill_at(subject: Subject, point: str) -> None:  # 
     assert subject.broken_promises() == []
 
 
-@pytest.mark.parametrize("point", [p for p in POINTS if p.startswith(("promote.", "project.")) and p not in REVIEWED])
+@pytest.mark.parametrize(
+    "point", [p for p in POINTS if p.startswith(("promote.", "project.")) and p not in REVISING | RETRACTING]
+)
 def test_promoting_survives_a_kill_at(subject: Subject, point: str) -> None:  # F-037, P2
     subject.armed(kill_at=point)
     subject.capture(1)
@@ -93,6 +96,36 @@ def test_promoting_survives_a_kill_at(subject: Subject, point: str) -> None:  # 
         subject.approve(row)
     assert subject.stop() == 0
     assert violations(subject.home, subject.promised) == []
+
+
+def a_memory_and_its_file(subject: Subject) -> Path:
+    """One approved memory; the process is stopped again."""
+    subject.unarmed()
+    subject.capture(1)
+    until(subject.pending, seconds=60)
+    subject.approve(subject.pending()[0])
+    assert subject.stop() == 0
+    (note,) = subject.home.vault.rglob("*.md")
+    return note
+
+
+@pytest.mark.parametrize("point", sorted(REVISING | {"project.renamed", "promote.file_written"}))
+def test_replacing_a_file_survives_a_kill_at(subject: Subject, point: str) -> None:  # F-037, F-046
+    a_memory_and_its_file(subject)
+    (subject.home.vault / "found.md").write_text("A note that somebody put there.\n", "utf-8")
+    subject.armed(kill_at=point)
+    until(subject.pending, seconds=60)
+    until_killed(subject, approve_first(subject))
+    assert subject.broken_promises() == []
+
+
+@pytest.mark.parametrize("point", sorted(RETRACTING | {"promote.committed", "promote.file_written"}))
+def test_retracting_survives_a_kill_at(subject: Subject, point: str) -> None:  # F-037
+    a_memory_and_its_file(subject).unlink()
+    subject.armed(kill_at=point)
+    until(subject.pending, seconds=60)
+    until_killed(subject, approve_first(subject))
+    assert subject.broken_promises() == []
 
 
 def test_the_rig_catches_an_event_written_outside_the_transaction(subject: Subject) -> None:  # the seeded bug

@@ -83,6 +83,15 @@ def test_an_edit_at_the_last_moment_wins(home: Home, point: str, expected: str |
     assert _names(home.vault) == ["a.md"]
 
 
+def test_an_edit_between_comparing_and_replacing_is_put_back(home: Home) -> None:
+    file = home.vault / "a.md"
+    file.write_text("one")
+    with _at("project.compared", lambda: file.write_text("by hand")), pytest.raises(OutsideEdit):
+        write_note(home.vault, "a.md", "two", digest_text("one"))
+    assert file.read_text() == "by hand"
+    assert _names(home.vault) == ["a.md"]
+
+
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
 def test_something_that_is_no_file_is_left_alone(home: Home, tmp_path: Path, kind: str) -> None:
     place = home.vault / "a.md"
