@@ -28,7 +28,7 @@ Application = Callable[[Scope, Any, Any], Awaitable[None]]
 
 LOOPBACK: Final = "127.0.0.1"
 _BACKLOG: Final = 512
-_GRACE_SECONDS: Final = 6  # for answers under way when the process is asked to end
+GRACE_SECONDS: Final = 6  # for answers under way when the process is asked to end
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -264,6 +264,6 @@ def _server(app: Application, protocol: type[H11Protocol]) -> _Server:
             proxy_headers=False,
             backlog=_BACKLOG,
             timeout_keep_alive=15,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )

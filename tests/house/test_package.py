@@ -16,4 +16,7 @@ def test_the_wheel_is_complete(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("narthex-*.whl")
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert {name.split("/")[0] for name in packed} == set(CODE)
+    # 'narthex service install' looks for it there, and in systemd/ where the tree itself is installed
+    with zipfile.ZipFile(wheel) as opened:
+        assert opened.read("api/cli/narthexd.service") == (ROOT / "systemd/narthexd.service").read_bytes()
     assert not {name for name in tracked_files() if name.startswith(tuple(f"{folder}/" for folder in CODE))} - packed
