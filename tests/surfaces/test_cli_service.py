@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from api.cli import _systemd
+from api.cli._visible import visible
 from pipelines.model.errors import NotFound
 from pipelines.model.values import Home
 from tests.house.source_tree import ROOT
@@ -167,7 +168,7 @@ def test_start_stop_restart_and_status(narthex: Commands) -> None:
 def test_logs_are_shown_and_drive_no_terminal(narthex: Commands) -> None:
     assert narthex("service", "install", "--yes").status == 0
     ran = narthex("service", "logs", "-n", "7")
-    assert ran.output.splitlines() == ["a line", "with <U+001B>[31mcolour"]
+    assert ran.output.splitlines() == ["a line", f"with {visible(chr(27))}[31mcolour"]
     assert asked(narthex)[-1] == "journalctl --user --unit=narthexd --lines=7 --no-pager"
     assert narthex("service", "logs", "--follow").status == 0
     assert asked(narthex)[-1].endswith("--follow")
