@@ -60,6 +60,12 @@ class Settings(BaseSettings):
     tag_vocabulary: Words = Field(_POLICY.tag_vocabulary, description="tags that a proposal may use by itself")
     settle_seconds: float = Field(2.0, ge=0.05, le=3600, description="how long a dropped file must be unchanged")
     rescan_seconds: float = Field(60.0, ge=0.5, le=86400, description="how often the drop folder is listed")
+    drop_mode: Literal["move", "keep"] = Field(
+        "move", description="what becomes of a dropped file once it is safe: moved into `_done`, or kept where it lies"
+    )
+    drop_ignore: Words = Field(
+        (), description="globs of file and folder names to leave alone, besides the built-in list"
+    )
     extraction_workers: int = Field(1, ge=1, le=16, description="child processes that read files")
     max_original_bytes: int = Field(_POLICY.max_original_bytes, ge=1, description="largest file that is taken in")
     max_text_bytes: int = Field(_POLICY.max_text_bytes, ge=1, description="largest text that is taken in")
@@ -102,6 +108,14 @@ class Settings(BaseSettings):
         if wrong:
             raise ValueError(f"a scope is named by small letters, digits, _ and -, not {wrong[0][:40]!r}")
         return tuple(dict.fromkeys(scopes))
+
+    @field_validator("drop_ignore")
+    @classmethod
+    def _of_names(cls, globs: tuple[str, ...]) -> tuple[str, ...]:
+        wrong = [glob for glob in globs if "/" in glob or not glob.strip()]
+        if wrong:
+            raise ValueError(f"a glob is for a name, such as *.bak, not for a path like {wrong[0][:40]!r}")
+        return globs
 
     @field_validator("notes_folder")
     @classmethod

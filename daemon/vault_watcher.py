@@ -123,3 +123,5 @@ class VaultWatcher:
         if self._identity != (status.st_dev, status.st_ino):
             self._watch.start()
             self._identity = (status.st_dev, status.st_ino)
+        else:
+            self._watch.listed(time.monotonic())  # a watch that could not be had may be had by now

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -39,7 +41,16 @@ _EVENTS: Final[list[type[FileSystemEvent]]] = [
 ]
 _OVERFLOW_LOGGER: Final = logging.getLogger("watchdog.observers.inotify_c")
 _OVERFLOW: Final = "queue overflowed"
-_NETWORK: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone"})
+_ELSEWHERE: Final = frozenset(
+    {"nfs", "nfs3", "nfs4", "cifs", "smb2", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "beegfs", "orangefs",
+     "ncpfs", "coda", "virtiofs", "vboxsf", "vmhgfs", "drvfs"}
+)  # fmt: skip
+"""File systems that other machines write as well: this kernel hears nothing of that."""
+_FUSE: Final = "fuse."  # any program may stand behind one of these; fuseblk is a local disk
+_INOTIFY: Final = "anon_inode:inotify"
+_MOUNTS: Final = Path("/proc/self/mountinfo")
+_FIRST_PAUSE: Final = 10.0  # seconds until a watch that could not be had is asked for again
+_LONGEST_PAUSE: Final = 300.0
 
 MakeObserver = Callable[[], BaseObserver]
 
@@ -66,36 +77,42 @@ class _Overflow(logging.Handler):
 class Watch(FileSystemEventHandler):
     """One recursive watch. ``heard`` and ``relist`` are read by the one thread that waits for the bell."""
 
-    def __init__(self, root: Path, bell: Bell, make_observer: MakeObserver = Observer) -> None:
+    def __init__(
+        self, root: Path, bell: Bell, make_observer: MakeObserver = Observer, *, mounts: Path = _MOUNTS
+    ) -> None:
         self._root = root
         self._bell = bell
         self._make_observer = make_observer
+        self._mounts = mounts
         self._observer: BaseObserver | None = None
         self._overflow = _Overflow(self._lost_some)
         self._prefix = os.path.join(os.fspath(root), "")  # noqa: PTH118 - with the separator at its end
+        self._refused = ""
+        self._unheard: set[int] = set()
+        self._pause = _FIRST_PAUSE
+        self._again_at = 0.0
         self.heard: deque[tuple[str, ...]] = deque()
         self.relist = False
         self.problem = ""
-        """Why there are no events; empty while there are."""
+        """Why events do not tell everything, so that the hearer must list often; empty while they do."""
 
     def start(self) -> None:
         """Begins anew, on whatever folder is at the path now. Where the system gives no watch, ``problem`` says why."""
         self.stop()
-        self.problem = _why_deaf(self._root)
-        if self.problem:
-            return
+        self._refused = ""
         observer = None
         try:
             observer = self._make_observer()
             observer.schedule(self, os.fspath(self._root), recursive=True, event_filter=_EVENTS)
             observer.start()
         except OSError as error:
-            self.problem = f"no watch to be had ({error.strerror}); the folder is listed instead"
+            self._refused = f"no watch to be had ({error.strerror})"
             if observer is not None and observer.is_alive():
                 observer.stop()
-            return
-        self._observer = observer
-        _OVERFLOW_LOGGER.addHandler(self._overflow)
+        else:
+            self._observer = observer
+            _OVERFLOW_LOGGER.addHandler(self._overflow)
+        self._explain()
 
     def stop(self) -> None:
         """Ends the watch; what was heard stays to be read."""
@@ -104,6 +121,30 @@ class Watch(FileSystemEventHandler):
             self._observer.stop()
             self._observer.join()
             self._observer = None
+
+    def listed(self, now: float, folders: Set[int] = frozenset()) -> None:
+        """The hearer listed these folders (their inode numbers) at ``now``, of a monotonic clock.
+
+        Brings ``problem`` up to date. A watch that could not be had, or that misses a folder for the second time (a new
+        one may be on its way), is asked for again, after pauses that grow to five minutes.
+        """
+        missed = folders - _watched() if folders and self._observer is not None else set()
+        lasting, self._unheard = bool(missed & self._unheard), set(missed)
+        if (self._refused or lasting) and now >= self._again_at:
+            self.start()
+            missed = folders - _watched() if folders and self._observer is not None else set()
+            self._again_at, self._pause = now + self._pause, min(self._pause * 2, _LONGEST_PAUSE)
+        elif not self._refused and not lasting:
+            self._pause = _FIRST_PAUSE
+        self._explain(len(missed) if lasting else 0)
+
+    def _explain(self, missed: int = 0) -> None:
+        """Puts ``problem`` together."""
+        where = elsewhere_below(self._root, self._mounts)
+        reasons = [self._refused] if self._refused else []
+        reasons += [f"{missed} folders have no watch, the system gives no more"] if missed else []
+        reasons += [f"{kind} tells nothing of what other machines write" for kind in sorted(set(where.values()))]
+        self.problem = f"polling, {'; '.join(reasons)}" if reasons else ""
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Called in watchdog's thread."""
@@ -123,23 +164,42 @@ class Watch(FileSystemEventHandler):
         self._bell.set()
 
 
-def _why_deaf(root: Path) -> str:
-    """A network file system tells nothing of what other machines write."""
-    kind = file_system_of(root, Path("/proc/self/mountinfo"))
-    return f"{kind} reports no changes; the folder is listed instead" if kind in _NETWORK else ""
+def _watched() -> set[int]:
+    """The inode numbers of everything that this process watches, by the kernel's own account."""
+    found: set[int] = set()
+    for number in os.listdir("/proc/self/fd"):  # noqa: PTH208 - the names alone, of an ever-changing folder
+        with suppress(OSError):  # closed meanwhile
+            if os.readlink(f"/proc/self/fd/{number}") == _INOTIFY:  # noqa: PTH115
+                lines = Path(f"/proc/self/fdinfo/{number}").read_text("ascii").splitlines()
+                found |= {int(line.split(" ino:")[1].split()[0], 16) for line in lines if line.startswith("inotify ")}
+    return found
 
 
-def file_system_of(path: Path, mounts: Path) -> str:
-    """The type of the file system that ``path`` is on, by the kernel's table; empty where there is none."""
+def elsewhere_below(root: Path, mounts: Path) -> Mapping[str, str]:
+    """Where at or below ``root`` others than this kernel write: mount points with the type of their file system."""
+    real, table = os.path.realpath(root), _mounted(mounts)
+    at = max((point for point in table if _inside(real, point)), key=len, default="")
+    points = [at, *(point for point in table if _inside(point, real))]
+    return {point: table[point] for point in points if table.get(point, "") in _ELSEWHERE or _is_fuse(table, point)}
+
+
+def _is_fuse(table: Mapping[str, str], point: str) -> bool:
+    return table.get(point, "").startswith(_FUSE)
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _mounted(mounts: Path) -> dict[str, str]:
+    """Mount point to type, by the kernel's table; a later mount hides an earlier one. Empty where there is none."""
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
-        return ""
-    real = os.path.realpath(path)
-    best, kind = "", ""
+        return {}
+    table: dict[str, str] = {}
     for line in lines:
         fields, _, rest = line.partition(" - ")
-        point = fields.split()[4].encode().decode("unicode_escape")
-        if (real == point or real.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
-            best, kind = point, rest.split()[0]
-    return kind
+        point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields.split()[4])
+        table[point] = rest.split()[0]
+    return table

@@ -17,6 +17,7 @@ from typing import Final
 from api.codes import typed_part
 from api.ports import Check, Measures, Setting, login_link
 from daemon import vitals
+from daemon.drop.intake import DropMode
 from daemon.drop.local_queue import QueuedFile, QueuedLink, QueuedText
 from daemon.drop_folder import DropFolder
 from daemon.schedule import Job, Period, Schedule
@@ -230,6 +231,9 @@ def _drop_folder(premises: Premises, configuration: Configuration, captured: Cal
         captured=captured,
         settle_seconds=settings.settle_seconds,
         rescan_seconds=settings.rescan_seconds,
+        mode=DropMode(settings.drop_mode),
+        ignore=settings.drop_ignore,
+        kept_at=premises.home.state / "cache" / "drop-kept.json",
     )
 
 

@@ -9,8 +9,8 @@ import ctypes
 import errno
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -97,8 +97,7 @@ class FilingCabinet:
         our folder cannot be made; then nothing has changed.
         """
         make_folders(self._root / folder, self._root)
-        target = os.open(self._root / folder, _FOLDER)
-        try:
+        with _opened(self._root / folder) as target:
             for new_name in twins(name):
                 if not self._reserve(target, folder, new_name, note):
                     continue
@@ -109,9 +108,30 @@ class FilingCabinet:
                     continue
                 finally:
                     self._reserved.discard((folder, new_name))
-        finally:
-            os.close(target)
         raise AssertionError("twins() never ends")
+
+    @contextmanager
+    def reserved(self, folder: str, name: str) -> Iterator[str]:
+        """A place for ``name`` in ``folder`` that is free, relative to the root; nothing of ours takes it meanwhile.
+
+        Raises ``Transient`` when our folder cannot be made.
+        """
+        make_folders(self._root / folder, self._root)
+        with _opened(self._root / folder) as target:
+            new_name = next(one for one in twins(name) if self._reserve(target, folder, one, None))
+        try:
+            yield f"{folder}/{new_name}"
+        finally:
+            self._reserved.discard((folder, new_name))
+
+    def move_to(self, source: int, name: str, place: str) -> None:
+        """Moves ``name`` from the open folder ``source`` to a reserved place that the database knows already.
+
+        Raises ``FileExistsError`` when somebody else put something there, ``OSError`` when it cannot be moved.
+        """
+        folder, _, new_name = place.rpartition("/")
+        with _opened(self._root / folder) as target:
+            self._move(source, name, target, new_name, place, None, None)
 
     def _reserve(self, target: int, folder: str, name: str, note: Note | None) -> bool:
         """Claims a name of which neither the file nor its note exists; two threads never write one note."""
@@ -152,14 +172,20 @@ class FilingCabinet:
     def put_back(self, place: str, source: int, name: str) -> None:
         """Undoes a move when what was moved turns out to be something newer: it returns to the root as itself."""
         folder, _, filed = place.rpartition("/")
-        target = os.open(self._root / folder, _FOLDER)
-        try:
+        with _opened(self._root / folder) as target:
             for back in twins(name):
                 with suppress(FileExistsError):
                     rename_new(target, filed, source, back)
                     return
-        finally:
-            os.close(target)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    fd = os.open(folder, _FOLDER)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _exists(folder: int, name: str) -> bool:

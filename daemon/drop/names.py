@@ -23,19 +23,29 @@ QUEUE: Final = ".queue"
 OUR_FOLDERS: Final = (DONE, DUPLICATES, FAILED, NEEDS_HELP)
 NAME_BYTES: Final = 255
 
-# Unfinished downloads, editors' and synchronisers' own files. ".*" also hides .queue, which is drained apart.
-_IGNORED: Final = (
+BUILT_IN: Final = (
     ".*", "~$*", "*.part", "*.partial", "*.crdownload", "*.download", "*.tmp", "*.nx-tmp", "#*#", "*~",
     "*.sync-conflict-*", "desktop.ini", "Thumbs.db",
 )  # fmt: skip
-_IGNORED_PATTERN: Final = re.compile("|".join(fnmatch.translate(pattern) for pattern in _IGNORED), re.IGNORECASE)
+"""Unfinished downloads, editors' and synchronisers' own files. ``.*`` also hides .queue, which is drained apart."""
 # control characters and those that reorder or hide text: a name must not be able to look like another one
 _UNSHOWABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
-def ignored(parts: Sequence[str]) -> bool:
-    """Whether a path, relative to the drop folder, is none of our business: a part on the list, or our own folders."""
-    return parts[0] in OUR_FOLDERS or tuple(parts) == (STATUS,) or any(_IGNORED_PATTERN.match(part) for part in parts)
+class IgnoreList:
+    """Which names are none of our business: the built-in globs, and those of the setting ``drop_ignore``.
+
+    A glob is compared with each part of a path alone, whole, whatever the case: it hides a file, or a folder with all
+    that is in it. The command ``narthex drop ignore-test`` compares in the same way.
+    """
+
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        globs = [fnmatch.translate(pattern) for pattern in (*BUILT_IN, *own)]
+        self._pattern = re.compile("|".join(globs), re.IGNORECASE)
+
+    def hides(self, parts: Sequence[str]) -> bool:
+        """Of a path relative to the drop folder; our own folders and page are hidden as well."""
+        return parts[0] in OUR_FOLDERS or tuple(parts) == (STATUS,) or any(map(self._pattern.match, parts))
 
 
 def shown(name: str) -> str:

@@ -24,6 +24,8 @@ PASSING: Final = frozenset(
 """Errors of the disk that may pass by themselves."""
 GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 """Errors that say that the path no longer leads to what was seen there."""
+NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""Errors that say that a file may be read but not moved away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,12 @@ class Signature:
         if self.is_file:
             return "a hard link: the same file has another name elsewhere" if self.links > 1 else None
         return kinds.get(stat.S_IFMT(self.mode), "not a file")
+
+    def same_size(self, other: Signature) -> bool:
+        """Whether both are one thing with as many bytes."""
+        return (self.device, self.inode, self.size, stat.S_IFMT(self.mode), self.links) == (
+            other.device, other.inode, other.size, stat.S_IFMT(other.mode), other.links,
+        )  # fmt: skip
 
     def same_bytes(self, other: Signature) -> bool:
         """Whether both are one file with, as far as times tell, one content; its name may differ."""
@@ -98,6 +106,13 @@ def look(path: Path) -> Signature | None:
         if error.errno in GONE:
             return None
         raise
+
+
+def digest_of(folder: int, name: str) -> str:
+    """SHA-256 of a file in an open folder; raises ``OSError`` when it is a link or cannot be opened."""
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with os.fdopen(fd, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def holds(path: Path, size: int, digest: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 
 from daemon.drop.filing import NOTE_HEAD, WHY, FilingCabinet, Note
 from daemon.drop.intake import Line
-from daemon.drop.names import DONE, FAILED, NEEDS_HELP, fitting, stored
+from daemon.drop.names import DONE, FAILED, NEEDS_HELP, OUR_FOLDERS, fitting, stored
 from daemon.drop.probe import folder_below, holds
 from pipelines.model.identity import Clock
 from pipelines.model.lifecycle import ItemState, QuarantineReason
@@ -51,10 +51,15 @@ class Reconciler:
         self._note_filed = note_filed
         self._clock = clock
         self._missing: set[str] = set()
+        self._told: set[str] | None = None
 
     def reconcile(self) -> list[Line]:
         """Moves what lies in the wrong folder; the lines say what moved. The next call heals what a crash cut short."""
-        lines = [line for item in self._misfiled() for line in self._to_a_person(item)]
+        ours: dict[bool, list[Item]] = {True: [], False: []}
+        for item in self._misfiled():
+            ours[(item.filed_as or "").partition("/")[0] in OUR_FOLDERS].append(item)
+        lines = [line for item in ours[True] for line in self._to_a_person(item)]
+        lines += self._where_they_are(ours[False])
         if any(_has_files(self._root / place) for place in _PLACES):
             lines += [line for item in self._set_free() for line in self._to_done(item)]
             for place in _PLACES:
@@ -71,12 +76,21 @@ class Reconciler:
         freed = (item for item in recent if item.state not in {ItemState.QUARANTINED, ItemState.DISCARDED})
         return [item for item in freed if (item.filed_as or "").partition("/")[0] in _PLACES]
 
+    def _where_they_are(self, items: list[Item]) -> list[Line]:
+        """Says of files that are not ours to move what became of them; once, and not of earlier runs."""
+        told, self._told = self._told, {item.id for item in items}
+        return [
+            Line(self._clock(), f"{_called(item)}: {item.problem}", item.name, item.filed_as or "")
+            for item in items
+            if told is not None and item.id not in told
+        ]
+
     def _to_a_person(self, item: Item) -> Iterator[Line]:
         if item.id in self._missing or item.filed_as is None or item.quarantine_reason is None:
             return
         target = NEEDS_HELP if item.quarantine_reason in _PERSON else FAILED
         why = f"{item.problem or 'This could not be read.'}\n{_HINTS[item.quarantine_reason]}\nIts bytes are kept."
-        yield from self._refile(item, target, Note(WHY, why), "needs you" if target == NEEDS_HELP else "failed")
+        yield from self._refile(item, target, Note(WHY, why), _called(item))
 
     def _to_done(self, item: Item) -> Iterator[Line]:
         yield from self._refile(item, f"{DONE}/{self._clock().astimezone():%Y-%m-%d}", None, "tried again")
@@ -107,6 +121,10 @@ class Reconciler:
                 if holds(path, item.original_size, item.original_digest):
                     return place, path.name
         return None
+
+
+def _called(item: Item) -> str:
+    return "needs you" if item.quarantine_reason in _PERSON else "failed"
 
 
 def _days(done: Path) -> list[str]:

@@ -9,22 +9,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from daemon.drop.names import ignored
+from daemon.drop.names import QUEUE, IgnoreList
 from daemon.drop.settle import Parts
 
 
 @dataclass(slots=True)
 class Listing:
-    """Every entry that is not a folder, and the folders that could not be listed."""
+    """Every entry that is not a folder, the folders that could not be listed, the inodes of all folders."""
 
     files: list[Parts] = field(default_factory=list)
     unreadable: list[Parts] = field(default_factory=list)
+    folders: set[int] = field(default_factory=set)
     queued: bool = False
 
 
-def list_drop(root: Path) -> Listing:
+def list_drop(root: Path, ignore: IgnoreList) -> Listing:
     """All below ``root`` that is our business. Follows no link; a folder that goes away meanwhile is skipped."""
-    found = Listing(queued=(root / ".queue").is_dir())
+    found = Listing(folders={root.stat().st_ino}, queued=(root / QUEUE).is_dir())
     open_folders: list[Parts] = [()]
     while open_folders:
         folder = open_folders.pop()
@@ -32,10 +33,11 @@ def list_drop(root: Path) -> Listing:
             with os.scandir(root.joinpath(*folder)) as entries:
                 for entry in entries:
                     parts = (*folder, entry.name)
-                    if ignored(parts):
+                    if ignore.hides(parts):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         open_folders.append(parts)
+                        found.folders.add(entry.inode())
                     else:
                         found.files.append(parts)
         except FileNotFoundError:

@@ -11,7 +11,7 @@ from typing import Final
 
 from watchdog.observers import Observer
 
-from daemon.drop.intake import CaptureFile
+from daemon.drop.intake import CaptureFile, DropMode
 from daemon.drop_folder import DropFolder
 from daemon.watching import MakeObserver
 from daemon.wiring import capture_queued
@@ -36,6 +36,7 @@ class DropRig:
     def __init__(self, premises: Premises) -> None:
         self.premises = premises
         self.root = premises.home.drop
+        self.kept_at = premises.home.state / "cache" / "drop-kept.json"
         self.captured = 0
 
     def folder(
@@ -45,6 +46,8 @@ class DropRig:
         make_observer: MakeObserver = Observer,
         rescan_seconds: float = 0.5,
         settle_seconds: float = SETTLE,
+        mode: DropMode = DropMode.MOVE,
+        ignore: tuple[str, ...] = (),
     ) -> DropFolder:
         """Not yet started."""
         return DropFolder(
@@ -58,6 +61,9 @@ class DropRig:
             captured=self._count,
             settle_seconds=settle_seconds,
             rescan_seconds=rescan_seconds,
+            mode=mode,
+            ignore=ignore,
+            kept_at=self.kept_at,
             make_observer=make_observer,
         )
 
@@ -69,6 +75,8 @@ class DropRig:
         make_observer: MakeObserver = Observer,
         rescan_seconds: float = 0.5,
         settle_seconds: float = SETTLE,
+        mode: DropMode = DropMode.MOVE,
+        ignore: tuple[str, ...] = (),
     ) -> Iterator[DropFolder]:
         """Started, and stopped at the end."""
         folder = self.folder(
@@ -76,10 +84,12 @@ class DropRig:
             make_observer=make_observer,
             rescan_seconds=rescan_seconds,
             settle_seconds=settle_seconds,
+            mode=mode,
+            ignore=ignore,
         )
         folder.start()
         try:
-            until(lambda: (self.root / "_done").is_dir())
+            until(lambda: folder.check().detail != "not started")
             yield folder
         finally:
             folder.stop()

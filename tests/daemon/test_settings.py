@@ -51,6 +51,8 @@ def test_a_variable_wins_over_the_file_and_the_argument_over_all(home: Home, mon
         ("setle_seconds = 1", "setle_seconds", "settle_seconds"),
         ("port = 70000", "port", ""),
         ("port = true", "port", ""),
+        ('drop_mode = "copy"', "drop_mode", ""),
+        ('drop_ignore = ["a/*.bak"]', "drop_ignore", ""),
         ("settle_seconds = -1", "settle_seconds", ""),
         ('scopes = ["Personal Things"]', "scopes", ""),
         ('scopes = ["work"]', "default_scope", ""),

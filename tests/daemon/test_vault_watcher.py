@@ -20,10 +20,11 @@ class Looks:
         self.count = 0
         self.missing = threading.Event()
 
-    def __call__(self) -> None:
+    def __call__(self) -> str:
         if self.missing.is_set():
             raise Transient("the vault is not there")
         self.count += 1
+        return ""
 
 
 @contextmanager

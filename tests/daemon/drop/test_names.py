@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.drop.names import NAME_BYTES, fitting, ignored, labels, shown, stored, twins
+from daemon.drop.names import NAME_BYTES, IgnoreList, fitting, labels, shown, stored, twins
 
 RAW = st.binary(min_size=1, max_size=255).filter(lambda raw: b"/" not in raw and b"\0" not in raw)
 
@@ -19,14 +19,14 @@ RAW = st.binary(min_size=1, max_size=255).filter(lambda raw: b"/" not in raw and
     [".hidden", "~$a.docx", "x.part", "X.PART", "a/.git/config", "_done/2026-03-02/a", "STATUS.md", "#n.md#", "n~"],
 )
 def test_what_is_left_alone(path: str) -> None:  # B-W22
-    assert ignored(path.split("/"))
+    assert IgnoreList().hides(path.split("/"))
 
 
 @pytest.mark.parametrize(
     "path", ["a.txt", "part", "a/STATUS.md", "_mine/a", "a/_done/b", "x.parts", "ab.txt", "#tag.md"]
 )
 def test_what_is_not(path: str) -> None:  # B-W23: a pattern hides what it says and no more
-    assert not ignored(path.split("/"))
+    assert not IgnoreList().hides(path.split("/"))
 
 
 @given(RAW)
