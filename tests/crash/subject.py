@@ -20,13 +20,13 @@ TEXT = "Fact number {0}: seeds of kind {0} keep best at {0} degrees, dark and dr
 
 @dataclass(frozen=True)
 class Settled:
-    """What still moves: names in the drop folder, and the states of items that are due."""
+    """What still moves: names in the drop folder, and how many items are worked on."""
 
     waiting: list[str]
-    due: list[str]
+    working: int
 
     def __bool__(self) -> bool:
-        return not self.waiting and not self.due
+        return not self.waiting and not self.working
 
 
 class Subject(Narthexd):
@@ -101,15 +101,14 @@ class Subject(Narthexd):
     def settled(self) -> Settled:
         """True once the drop folder is empty and every item waits for a person."""
         waiting = [path.name for path in self.home.drop.iterdir() if path.name.startswith("dropped-")]
-        answer = self.as_owner.call("GET", "/v1/items", query={"limit": "200"})
-        items = answer["items"]
-        assert isinstance(items, list)
-        return Settled(waiting, [str(item["state"]) for item in items if item["due"] is not None])
+        inbox = self.as_owner.call("GET", "/v1/status")["inbox"]
+        assert isinstance(inbox, Mapping)
+        return Settled(waiting, int(str(inbox["working"])))
 
-    def broken_promises(self) -> list[str]:
+    def broken_promises(self, seconds: float = 60) -> list[str]:
         """Starts it unarmed, lets it settle, stops it, and looks at the disk."""
         self.unarmed()
-        until(self.settled, seconds=60)
+        until(self.settled, seconds=seconds)
         assert self.stop() == 0, self.said()
         return violations(self.home, self.promised)
 
