@@ -16,7 +16,8 @@ from pipelines.model.errors import NotFound, Unreadable
 from pipelines.model.values import ItemKind
 
 _LINK: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
-_PATH: Final = re.compile(r"(?:~?/|\.\.?/)\S*")
+_FILE_NAME: Final = re.compile(r"(?:~?/|\.\.?/)\S*|\S*[^\s.]\.(?=\w*[^\W\d_])[^\W_]{1,10}")
+"""What can hardly be meant as text: a path, or a name with an extension of letters and digits (``3.14`` has none)."""
 _NOT_TEXT: Final = b"\0"
 
 
@@ -77,21 +78,40 @@ class Capture:
 
 
 def guessed(words: Sequence[str], labels: Labels) -> list[Capture]:
-    """Files when every word is one, links when every word is one, else one text made of all words.
+    """A capture for each word when every one is a file or a link, else one text made of all words.
 
-    Raises ``NotFound`` for a single word that can only be a path and is none, ``Usage`` for nothing at all.
+    Raises ``NotFound`` when files are meant and one is not there: beside a file that is, or where every word looks
+    like a file's name. ``Usage`` for nothing at all.
     """
-    if not words or not any(word.strip() for word in words):
-        raise Usage("say what to take in", hint='narthex add "a thought"   ·   narthex add FILE   ·   narthex add -')
-    if all(_LINK.fullmatch(word) for word in words):
-        return [Capture(ItemKind.LINK, labels, _utf8(word)) for word in words]
-    if all(_is_path(word) for word in words):
-        if labels.title:
+    _require_something(words)
+    missing = [word for word in words if not _LINK.fullmatch(word) and not _is_path(word)]
+    if not missing:
+        if labels.title and not all(map(_LINK.fullmatch, words)):
             raise Usage("a file keeps its own name: --title is for text and links", hint="narthex add --help")
-        return [Capture(ItemKind.FILE, labels, file=Path(word)) for word in words]
-    if len(words) == 1 and _PATH.fullmatch(words[0]):
-        raise NotFound(f"there is no file {words[0]}", hint="Check the path; text with a space in it is taken as text.")
-    return [Capture(ItemKind.TEXT, labels, _utf8(" ".join(words)))]
+        return [_named(word, labels) for word in words]
+    if all(map(_FILE_NAME.fullmatch, missing)) or any(map(_is_file, words)):
+        raise NotFound(
+            f"no such file: {', '.join(missing)[:200]}; nothing was taken in",
+            hint="Check the name, or say that it is text: narthex add --text …",
+        )
+    return [as_text(words, labels)]
+
+
+def as_text(words: Sequence[str], labels: Labels) -> Capture:
+    """One text made of all words, whatever they look like. Raises ``Usage`` for nothing at all."""
+    _require_something(words)
+    return Capture(ItemKind.TEXT, labels, _utf8(" ".join(words)))
+
+
+def _require_something(words: Sequence[str]) -> None:
+    if not any(word.strip() for word in words):
+        raise Usage("say what to take in", hint='narthex add "a thought"   ·   narthex add FILE   ·   narthex add -')
+
+
+def _named(word: str, labels: Labels) -> Capture:
+    if _LINK.fullmatch(word):
+        return Capture(ItemKind.LINK, labels, _utf8(word))
+    return Capture(ItemKind.FILE, labels, file=Path(word))
 
 
 def from_stream(content: bytes, labels: Labels) -> Capture:
@@ -129,3 +149,8 @@ def _is_path(word: str) -> bool:
         return "\0" not in word and Path(word).exists()
     except OSError:  # a text longer than any file name
         return False
+
+
+def _is_file(word: str) -> bool:
+    """A folder that has a word's name is a coincidence more often than not."""
+    return _is_path(word) and not Path(word).is_dir()

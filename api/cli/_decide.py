@@ -32,18 +32,21 @@ class Answer:
     action: str
     question: str
     done: str
+    not_done: str
     from_states: frozenset[ProposalState]
     reasons: JsonObject = field(default_factory=dict)
 
 
 def approving() -> Answer:
     """Yes: exactly the text shown becomes a memory."""
-    return Answer("approve", "Store exactly this?", "approved", frozenset({ProposalState.PENDING}))
+    return Answer(
+        "approve", "Store exactly this?", "approved", "nothing was stored", frozenset({ProposalState.PENDING})
+    )
 
 
 def rejecting(reasons: JsonObject) -> Answer:
     """No, with the reason that the person gave."""
-    return Answer("reject", "Reject this?", "rejected", PROPOSAL_UNDECIDED, reasons)
+    return Answer("reject", "Reject this?", "rejected", "nothing was rejected", PROPOSAL_UNDECIDED, reasons)
 
 
 def add_ids(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +98,7 @@ def _decide_one(session: Session, word: str, answer: Answer) -> JsonObject:
     if not confirmed(
         session.around.terminal, f"{answer.question} {text(proposal, 'action')} {text(proposal, 'title')}"
     ):
+        session.hint(f"{answer.not_done}; {identifier} waits as before")
         return {"proposal_id": identifier, "outcome": "left as it is"}
     body: dict[str, Json] = {
         "action": answer.action,

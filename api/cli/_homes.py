@@ -17,6 +17,7 @@ from api.client import home_key
 from pipelines.model.errors import Conflict, Invalid, NotFound
 from pipelines.model.values import Home
 
+_DEFAULT: Final = "~/Narthex"
 _NAME: Final = re.compile(r"^[a-z0-9][a-z0-9_-]{0,39}$")
 
 
@@ -45,11 +46,24 @@ def home_at(path: str, variables: Mapping[str, str]) -> Home:
 
 
 def locate_home(option: str, variables: Mapping[str, str], registry: HomesRegistry) -> Home:
-    """``--home``, else NARTHEX_HOME, else the registry's current one, else ``~/Narthex``."""
+    """``--home``, else NARTHEX_HOME, else the registry's current one, else ``~/Narthex``.
+
+    What is stated is a name of the registry or a path: a folder that is there, or one spelled with a slash. Raises
+    ``NotFound``, with the names that there are, for a word that is neither, ``Invalid`` for a registry that is none.
+    """
     stated = option or variables.get("NARTHEX_HOME", "")
-    if stated:
+    if not stated:
+        return registry.read().chosen() or home_at(_DEFAULT, variables)
+    if "/" in stated or stated == "~":
         return home_at(stated, variables)
-    return registry.read().chosen() or home_at("~/Narthex", variables)
+    known = registry.read().paths
+    if stated in known:
+        return Home(Path(known[stated]))
+    if Path(stated).is_dir():
+        return home_at(stated, variables)
+    raise NotFound(
+        f"no home {stated[:60]!r}; known: {', '.join(known) or 'none'}", hint=f"A folder is spelled ./{stated[:60]}"
+    )
 
 
 def is_home(home: Home) -> bool:
@@ -102,11 +116,11 @@ class Homes:
         return next(one for one in names if one not in self.paths)
 
     def with_home(self, name: str, root: Path) -> Homes:
-        """One more; the first becomes the current. Raises ``Invalid`` for a name, ``Conflict`` when one is taken."""
+        """One more; the first becomes the current. Raises ``Invalid`` for a name, ``PlaceTaken`` when one is taken."""
         _check_name(name)
         if name in self.paths or self.name_of(root):
             taken = name if name in self.paths else self.name_of(root)
-            raise Conflict(f"{taken!r} is {self.paths[taken]} already", hint="narthex homes list")
+            raise PlaceTaken(f"{taken!r} is {self.paths[taken]} already", hint="narthex homes list")
         return Homes(self.current or name, {**self.paths, name: str(root)})
 
     def using(self, name: str) -> Homes:
@@ -119,15 +133,32 @@ class Homes:
         self.path_of(old)
         _check_name(new)
         if new in self.paths:
-            raise Conflict(f"{new!r} is {self.paths[new]} already", hint="narthex homes list")
+            raise PlaceTaken(f"{new!r} is {self.paths[new]} already", hint="narthex homes list")
         paths = {new if name == old else name: path for name, path in self.paths.items()}
         return Homes(new if self.current == old else self.current, paths)
+
+    def keeping(self, variables: Mapping[str, str], but: Path) -> Homes:
+        """The same homes with the one that is meant until now as the current one, so that another can join them.
+
+        That is ``~/Narthex``, which needs no name while it is alone, if it is in use and is not ``but``.
+        """
+        root = home_at(_DEFAULT, variables).root
+        if self.current or root == but or not is_home(Home(root)):
+            return self
+        name = self.name_of(root)
+        return self.using(name) if name else self.with_home(self.free_name(root), root)
 
     def without(self, name: str) -> Homes:
         """One less; the folder stays as it is. Raises ``NotFound``."""
         self.path_of(name)
         paths = {other: path for other, path in self.paths.items() if other != name}
         return Homes("" if self.current == name else self.current, paths)
+
+
+class PlaceTaken(Conflict):
+    """A folder or a name that belongs to something else."""
+
+    title = "It is taken already"
 
 
 class HomesRegistry:

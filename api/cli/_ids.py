@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from api.cli._documents import text
+from api.cli._documents import counted, text
 from api.cli._homes import cache_folder, write_private
 from api.cli._session import Session, Usage
 from api.client import home_key
@@ -25,6 +25,14 @@ PLACES: Final = {
 _ID: Final = re.compile(r"(itm|prp|dec|mem|tok)_[0-9abcdefghjkmnpqrstvwxyz]{12}")
 _TAIL: Final = re.compile(r"[0-9abcdefghjkmnpqrstvwxyz]{4,12}")
 _NEWEST: Final = 1000
+# what a kind of id stands for, and which verb lists those
+_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "itm": ("an item", "narthex inbox"),
+    "prp": ("a proposal", "narthex proposals"),
+    "mem": ("a memory", "narthex search WORD"),
+    "dec": ("a decision", "narthex show ID"),
+    "tok": ("a token", "narthex token"),
+}
 # these lists show one state at a time; an id is sought in all of them
 _STATES: Final[Mapping[str, Sequence[Mapping[str, str]]]] = {
     "prp": [{"state": state.value} for state in ProposalState],
@@ -32,20 +40,27 @@ _STATES: Final[Mapping[str, Sequence[Mapping[str, str]]]] = {
 }
 
 
+class WrongKind(Usage):
+    """An id or a row of another kind of thing than the verb is about."""
+
+    title = "That is another kind of thing"
+
+
 def resolve(session: Session, word: str, kinds: Sequence[str]) -> str:
     """The one id that ``word`` means among ``kinds``; a tail is sought in the last list, then in the newest ones.
 
-    Raises ``Usage`` for an id of another kind and for a tail that several ids have, ``NotFound`` for none.
+    Raises ``WrongKind`` for an id of another kind, ``Usage`` for a tail that several ids have, ``NotFound`` for none.
     """
     if _ID.fullmatch(word):
         return _of_kind(word, kinds)
     last = _last_list(session)
     if word.isascii() and word.isdigit() and 0 < int(word) <= len(last):
-        return _of_kind(last[int(word) - 1], kinds)
+        return _row(int(word), last, kinds)
     if not _TAIL.fullmatch(word):
+        listed = f"which has {counted(len(last), 'row')}" if last else "as there was none yet"
         raise Usage(
-            f"{word[:40]!r} is no id, no row of the last list and no end of an id (four characters or more)",
-            hint="narthex proposals   ·   narthex inbox",
+            f"{word[:40]!r} is no id, no row of the last list, {listed}, and no end of an id (four characters or more)",
+            hint=_lists(kinds),
         )
     found = _with_tail(word, [one for one in last if one.partition("_")[0] in kinds])
     if not found:
@@ -63,9 +78,30 @@ def remember(session: Session, ids: Iterable[str]) -> None:
 
 
 def _of_kind(identifier: str, kinds: Sequence[str]) -> str:
-    if identifier.partition("_")[0] not in kinds:
-        raise Usage(f"{identifier} is not what this takes", hint="An id here begins with " + " or ".join(kinds) + "_.")
+    kind = identifier.partition("_")[0]
+    if kind not in kinds:
+        raise WrongKind(f"{identifier} is {_KINDS[kind][0]}; this takes {_wanted(kinds)}", hint=_lists(kinds))
     return identifier
+
+
+def _row(number: int, last: Sequence[str], kinds: Sequence[str]) -> str:
+    identifier = last[number - 1]
+    kind = identifier.partition("_")[0]
+    if kind not in kinds:
+        thing, listed_by = _KINDS[kind]
+        raise WrongKind(
+            f"row {number} of the last list, which was {listed_by}, is {thing}; this takes {_wanted(kinds)}",
+            hint=f"{_lists(kinds)}, then the number again",
+        )
+    return identifier
+
+
+def _wanted(kinds: Sequence[str]) -> str:
+    return " or ".join(f"{_KINDS[kind][0]} ({kind}_…)" for kind in kinds)
+
+
+def _lists(kinds: Sequence[str]) -> str:
+    return "   ·   ".join(dict.fromkeys(_KINDS[kind][1] for kind in kinds if kind != "dec")) or "narthex --help"
 
 
 def _with_tail(tail: str, ids: Iterable[str]) -> list[str]:

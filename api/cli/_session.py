@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
+from api.cli._documents import json_text
 from api.cli._homes import Bearers, HomesRegistry, config_folder, locate_home
 from api.cli._visible import one_line, visible
 from api.client import Client, Json
@@ -24,7 +24,7 @@ class Usage(Refused):
     """The command line itself is wrong or lacks something that nobody can be asked for."""
 
     code = "usage"
-    title = "The command line is not complete"
+    title = "That command cannot be followed"
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,7 @@ class Session:
     def answered(self, document: Json, ids: Iterable[str] = ()) -> bool:
         """Prints the document or the ids when those were asked for; else the verb goes on and prints for a person."""
         if self.as_json:
-            # ASCII: a terminal obeys C1 controls too, and JSON itself leaves those as they are
-            print(json.dumps(document, indent=2), file=self.around.output)
+            print(json_text(document, self.around.output.encoding), file=self.around.output)
         elif self.quiet:
             for identifier in ids:
                 self.line(identifier)

@@ -9,14 +9,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from api.cli._captures import Capture, Labels
-from api.cli._homes import Homes, HomesRegistry, is_home
+from api.cli._homes import Homes, HomesRegistry, PlaceTaken, is_home
 from api.cli._queue import put, queue_folder
 from api.client import DEFAULT_PORT, Json, JsonObject, port_of
-from pipelines.model.errors import Conflict, Invalid
+from pipelines.model.errors import Invalid
 from pipelines.model.values import Home, ItemKind
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -45,13 +46,16 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class SetupPlan:
-    """Exactly what will be created: the folders in this order, one file of settings, the captures, one name."""
+    """Exactly what will be created: the folders in this order, one file of settings, the captures, and new names."""
 
     home: Home
     name: str
     folders: tuple[Path, ...]
     settings: str
     captures: tuple[Capture, ...]
+    register: Callable[[Homes], Homes]
+    homes: Homes
+    new_names: tuple[str, ...]
     registry: Path
 
     def lines(self) -> list[str]:
@@ -62,7 +66,12 @@ class SetupPlan:
             f"  queue   {capture.labels.title}   (a proposal at most, until you approve it)"
             for capture in self.captures
         ]
-        lines.append(f"  add     {self.name} = {self.home.root}   to {self.registry}")
+        lines += [f"  name    {name} = {self.homes.paths[name]}   in {self.registry}" for name in self.new_names]
+        current = self.homes.current
+        lines.append(
+            f"  use     {current} when no home is said"
+            + ("" if current == self.name else f", as before; --use, or narthex homes use {self.name}, changes that")
+        )
         return [*lines, "  nothing else; vault/ and state/ appear when narthexd first runs"]
 
     def document(self, outcome: str) -> JsonObject:
@@ -70,7 +79,9 @@ class SetupPlan:
         creates: list[Json] = [str(path) for path in (*self.folders, self.home.settings)]
         titles: list[Json] = [capture.labels.title for capture in self.captures]
         root = str(self.home.root)
-        return {"outcome": outcome, "home": root, "name": self.name, "creates": creates, "captures": titles}
+        current = self.homes.current
+        names = {"name": self.name, "current": current}
+        return {"outcome": outcome, "home": root, **names, "creates": creates, "captures": titles}
 
 
 def template_names() -> list[str]:
@@ -78,19 +89,27 @@ def template_names() -> list[str]:
     return sorted(path.stem for path in _TEMPLATES.glob("[a-z]*.md"))
 
 
-def plan_setup(home: Home, name: str, answers: Answers, registry: HomesRegistry) -> SetupPlan:
-    """Writes nothing. Raises ``Conflict`` for a folder that is not free or a name that is taken."""
+def plan_setup(
+    home: Home, name: str, answers: Answers, registry: HomesRegistry, variables: Mapping[str, str], *, use: bool
+) -> SetupPlan:
+    """Writes nothing. ``use`` makes it the current one even if another is.
+
+    Raises ``PlaceTaken`` for a folder that is not free or a name that is taken.
+    """
     _require_free(home.root)
-    homes = registry.read()
-    chosen = name or homes.name_of(home.root) or homes.free_name(home.root)
-    if homes.paths.get(chosen) != str(home.root):
-        homes.with_home(chosen, home.root)
+    before = registry.read()
+    kept = before.keeping(variables, home.root)
+    chosen = name or kept.name_of(home.root) or kept.free_name(home.root)
+    register = partial(_registered, home=home, name=chosen, variables=variables, use=use)
+    homes = register(before)
+    new_names = tuple(one for one in homes.paths if one not in before.paths)
     captures = tuple(_captures(answers))
     missing = [path for path in reversed(home.root.parents) if not path.exists()]
     folders = [*missing, *([] if home.root.exists() else [home.root]), home.drop]
     if captures:
         folders.append(queue_folder(home))
-    return SetupPlan(home, chosen, tuple(folders), _settings(answers), captures, registry.path)
+    settings = _settings(answers)
+    return SetupPlan(home, chosen, tuple(folders), settings, captures, register, homes, new_names, registry.path)
 
 
 def perform(
@@ -104,7 +123,7 @@ def perform(
         folder.mkdir(mode=0o700)
     for capture in plan.captures:
         put(plan.home, capture, new_key(), clock())
-    registry.change(lambda homes: _registered(homes, plan))
+    registry.change(plan.register)
 
 
 def free_port(homes: Homes, variables: Mapping[str, str]) -> int:
@@ -114,19 +133,21 @@ def free_port(homes: Homes, variables: Mapping[str, str]) -> int:
     return next(port for port in range(DEFAULT_PORT, 65536) if port not in taken)
 
 
-def _registered(homes: Homes, plan: SetupPlan) -> Homes:
-    return homes if homes.name_of(plan.home.root) == plan.name else homes.with_home(plan.name, plan.home.root)
+def _registered(homes: Homes, home: Home, name: str, variables: Mapping[str, str], *, use: bool) -> Homes:
+    kept = homes.keeping(variables, home.root)
+    joined = kept if kept.name_of(home.root) == name else kept.with_home(name, home.root)
+    return joined.using(name) if use else joined
 
 
 def _require_free(root: Path) -> None:
     elsewhere = "Choose another folder: narthex init --home DIR"
     around = next((parent for parent in root.parents if is_home(Home(parent))), None)
     if around:
-        raise Conflict(f"{root} lies inside the narthex {around}", hint=elsewhere)
+        raise PlaceTaken(f"{root} lies inside the narthex {around}", hint=elsewhere)
     if root.is_symlink() or (root.exists() and not root.is_dir()):
-        raise Conflict(f"{root} is there and is no folder", hint=elsewhere)
+        raise PlaceTaken(f"{root} is there and is no folder", hint=elsewhere)
     if root.exists() and next(root.iterdir(), None) is not None:
-        raise Conflict(f"{root} is there and not empty; nothing was written", hint=elsewhere)
+        raise PlaceTaken(f"{root} is there and not empty; nothing was written", hint=elsewhere)
 
 
 def _captures(answers: Answers) -> Sequence[Capture]:

@@ -46,7 +46,10 @@ class RealTerminal:
 
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
         self.show(question)
-        return os.fsdecode(sys.stdin.buffer.readline()).rstrip("\r\n")
+        line = os.fsdecode(sys.stdin.buffer.readline())
+        if not line.endswith("\n"):  # the end of input leaves the cursor behind the question
+            self.show("\n")
+        return line.rstrip("\r\n")
 
 
 def confirmed(terminal: Terminal, question: str) -> bool:

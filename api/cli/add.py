@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from api.cli._captures import Capture, Labels, from_stream, guessed, send
-from api.cli._documents import text
+from api.cli._captures import Capture, Labels, as_text, from_stream, guessed, send
+from api.cli._documents import counted, text
 from api.cli._documents import words as words_of
 from api.cli._problems import each, failed
 from api.cli._queue import put, waiting
@@ -27,6 +27,9 @@ _WORKING: Final = frozenset({ItemState.FETCHED, ItemState.EXTRACTED, ItemState.N
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="TEXT|URL|FILE|-", default=[], help="- reads standard input")
+    parser.add_argument(
+        "--text", action="store_true", default=False, help="the words are text, whatever they look like"
+    )
     parser.add_argument("-t", "--tag", action="append", default=[], metavar="TAG", help="again for each tag")
     parser.add_argument("-s", "--scope", default="", help="whose it is; the default is a setting")
     parser.add_argument("-n", "--note", default="", help="why you keep it")
@@ -35,9 +38,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace, session: Session) -> int:
-    labels = Labels(args.title, args.note, tuple(args.tag), args.scope)
-    words: list[str] = args.words
-    captures = [from_stream(sys.stdin.buffer.read(), labels)] if words == ["-"] else guessed(words, labels)
+    captures = _meant(args)
     items, status = each(session, captures, lambda capture: _take_in(session, capture))
     problem = None
     if args.wait:
@@ -55,6 +56,14 @@ def _run(args: argparse.Namespace, session: Session) -> int:
         return problem.exit_code
     unreadable = args.wait and any(text(item, "state") == ItemState.QUARANTINED for item in taken)
     return status or (Unreadable.exit_code if unreadable else 0)
+
+
+def _meant(args: argparse.Namespace) -> list[Capture]:
+    labels = Labels(args.title, args.note, tuple(args.tag), args.scope)
+    words: list[str] = args.words
+    if args.text:
+        return [as_text(words, labels)]
+    return [from_stream(sys.stdin.buffer.read(), labels)] if words == ["-"] else guessed(words, labels)
 
 
 def _take_in(session: Session, capture: Capture) -> JsonObject:
@@ -112,7 +121,7 @@ def _show(session: Session, item: JsonObject) -> None:
     if text(item, "quarantine_reason"):
         facts.append(text(item, "quarantine_reason"))
     if proposals:
-        facts.append(f"{proposals} proposals" if proposals > 1 else "1 proposal")
+        facts.append(counted(proposals, "proposal"))
     session.line("  ".join(fact for fact in facts if fact))
 
 

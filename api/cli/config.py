@@ -1,18 +1,19 @@
-"""``narthex config``: where the settings are, what holds, and whether the file can be read. Never writes settings."""
+"""``narthex config``: where the settings are, what holds, and whether the daemon takes them. Never writes settings."""
 
 from __future__ import annotations
 
 import argparse
 import stat
-import tomllib
+import subprocess
+import sys
 
 from api.cli._documents import rows, text
 from api.cli._session import Session
 from api.cli._verbs import Verb
 from api.client import JsonObject, port_of
-from pipelines.model.errors import Refused, Transient
+from pipelines.model.errors import Broken, Refused
 
-_WRONG = 1
+_OPEN_TO_OTHERS = 1
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,36 +40,35 @@ def _show(session: Session) -> int:
 
 
 def _check(session: Session) -> int:
-    """What can be known from outside; which keys there are, only a running daemon can say."""
-    wrong, unchecked = _wrong_in_file(session)
-    port = port_of(session.home, session.around.variables) if not wrong else None
-    document: JsonObject = {"path": str(session.home.settings), "ok": not wrong, "problems": wrong, "port": port}
+    """Has the daemon's own reader judge, with the variables of this command: what it refuses is wrong, and no more.
+
+    The exit status is the one that ``narthexd`` would end with, or 1 when only the rights of the file are wrong.
+    """
+    path = session.home.settings
+    status, wrong = _judged(session)
+    if path.exists() and path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        wrong.append(f"{path} can be changed by other users: chmod 600 {path}")
+        status = status or _OPEN_TO_OTHERS
+    port = None if status else port_of(session.home, session.around.variables)
+    document: JsonObject = {"path": str(path), "ok": not status, "problems": wrong, "port": port}
     if not session.answered(document, wrong):
         for problem in wrong:
             session.line(f"wrong  {problem}")
-        if not wrong:
-            session.line(f"ok     {session.home.settings}, port {port}")
-        if unchecked:
-            session.hint("the names of the keys were not checked: only a daemon that answers its owner knows them")
-    return _WRONG if wrong else 0
+        if not status:
+            session.line(f"ok     {path}{'' if path.exists() else ' (not there: the defaults hold)'}, port {port}")
+    return status
 
 
-def _wrong_in_file(session: Session) -> tuple[list[str], bool]:
-    path = session.home.settings
-    if not path.exists():
-        return [], False
-    wrong = []
-    if path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        wrong.append(f"{path} can be changed by other users: chmod 600 {path}")
-    try:
-        keys = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        return [*wrong, f"{path} is not valid TOML: {error}"], False
-    try:
-        known = {text(row, "key") for row in rows(session.client.call("GET", "/v1/settings"))}
-    except (Transient, Refused):
-        return wrong, True
-    return [*wrong, *(f"no setting is called {key!r}" for key in keys if key not in known)], False
+def _judged(session: Session) -> tuple[int, list[str]]:
+    """What ``narthexd --check-config`` ends with, and what it says. Raises ``Broken`` when it cannot say anything."""
+    # -P: what lies in the folder where the command was typed must not be taken for the daemon
+    program = [sys.executable, "-P", "-m", "daemon.main", "--check-config", "--home", str(session.home.root)]
+    variables = {**session.around.variables}
+    done = subprocess.run(program, env=variables, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    said = " ".join(done.stderr.decode("utf-8", "replace").removeprefix("narthexd: ").split())
+    if done.returncode not in {0, Refused.exit_code}:
+        raise Broken(f"narthexd --check-config ended with {done.returncode}: {said[-300:]}", hint="narthex doctor")
+    return done.returncode, [said] if done.returncode else []
 
 
 CONFIG = Verb(

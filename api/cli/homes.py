@@ -44,7 +44,7 @@ def _changed(session: Session, action: str, words: list[str]) -> Homes:
         home = home_at(words[1], session.around.variables)
         if not is_home(home):
             raise NotFound(f"{home.root} is no narthex", hint=f"narthex init --home {home.root}")
-        return session.registry.change(lambda homes: homes.with_home(first, home.root))
+        return _added(session, first, home)
     if action == "use":
         return session.registry.change(lambda homes: homes.using(first))
     if action == "rename":
@@ -53,6 +53,14 @@ def _changed(session: Session, action: str, words: list[str]) -> Homes:
     homes = session.registry.change(lambda homes: homes.without(first))
     session.bearers.forget(Home(root))
     session.hint(f"{root} is as it was; only its name and your login are gone")
+    return homes
+
+
+def _added(session: Session, name: str, home: Home) -> Homes:
+    variables = session.around.variables
+    homes = session.registry.change(lambda homes: homes.keeping(variables, home.root).with_home(name, home.root))
+    if homes.current != name:
+        session.hint(f"{homes.current} stays the current one; narthex homes use {name} changes that")
     return homes
 
 

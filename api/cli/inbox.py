@@ -16,6 +16,7 @@ from api.cli.status import progress_line
 from api.client import JsonObject
 from pipelines.model.lifecycle import ITEM_OPEN, ItemState
 
+_MOST = 200
 _DONE = {"release": "released", "discard": "discarded"}
 
 
@@ -48,7 +49,7 @@ def _list(session: Session, state: str, limit: int) -> int:
     if state:
         page = session.client.call("GET", "/v1/items", query={"state": state, "limit": str(limit)})
     else:
-        page = {"items": _unfinished(session, limit), "next_cursor": None}
+        page = _unfinished(session, limit)
     found = rows(page)
     remember(session, [text(row, "id") for row in found])
     if session.answered(page, [text(row, "id") for row in found]):
@@ -59,6 +60,7 @@ def _list(session: Session, state: str, limit: int) -> int:
             for place, row in enumerate(found, 1)
         ]
     )
+    _say_more(session, page, limit)
     _say_progress(session)
     if not found:
         session.hint(f"nothing is {state}" if state else "the inbox is empty")
@@ -73,13 +75,23 @@ def _say_progress(session: Session) -> None:
         session.hint(progress)
 
 
-def _unfinished(session: Session, limit: int) -> list[JsonObject]:
-    """The newest of every state that leaves somebody something to do; never the whole past."""
+def _unfinished(session: Session, limit: int) -> JsonObject:
+    """The newest of every state that leaves somebody something to do, and whether there are ``more``; never the whole
+    past."""
     found: list[JsonObject] = []
+    more = False
     for state in sorted({*ITEM_OPEN, ItemState.QUARANTINED}):
         page = session.client.call("GET", "/v1/items", query={"state": state.value, "limit": str(limit)})
         found += rows(page)
-    return sorted(found, key=lambda row: text(row, "captured_at"), reverse=True)[:limit]
+        more = more or bool(page.get("next_cursor"))
+    newest = sorted(found, key=lambda row: text(row, "captured_at"), reverse=True)[:limit]
+    return {"items": newest, "next_cursor": None, "more": more or len(found) > limit}
+
+
+def _say_more(session: Session, page: JsonObject, limit: int) -> None:
+    if page.get("more") or page.get("next_cursor"):
+        way = "narthex inbox --limit 200" if limit < _MOST else "narthex inbox --state STATE"
+        session.hint(f"there are more; these are the newest {limit}: {way}")
 
 
 def _move(session: Session, action: str, typed: Sequence[str], *, sure: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 from api.cli._homes import home_at, is_home
 from api.cli._session import Session, Usage
@@ -17,6 +18,7 @@ _NO = 1
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="short name of this narthex; the default is its folder's")
+    parser.add_argument("--use", action="store_true", default=False, help="from now on this one when no home is said")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="the default is 6278, or the next one free")
     parser.add_argument("-s", "--scope", action="append", default=[], help="whose memories there are; again for each")
     parser.add_argument("--profile-name", default="", metavar="TEXT", help="what you want to be called")
@@ -35,11 +37,7 @@ def _run(args: argparse.Namespace, session: Session) -> int:
     home = _folder(session, asks)
     if is_home(home):
         return _already_there(session, home)
-    answers = _answers(args, session)
-    plan_setup(home, args.name, answers, session.registry)  # refuses before any question is asked
-    if asks:
-        answers = _asked(session, answers)
-    plan = plan_setup(home, args.name, answers, session.registry)
+    plan = _planned(args, session, home, asks)
     session.hint("narthex init will")
     for line in plan.lines():
         session.hint(line)
@@ -52,18 +50,29 @@ def _run(args: argparse.Namespace, session: Session) -> int:
     return _done(session, plan, "created")
 
 
+def _planned(args: argparse.Namespace, session: Session, home: Home, asks: bool) -> SetupPlan:
+    variables, registry = session.around.variables, session.registry
+    answers = _answers(args, session, home)
+    plan = plan_setup(home, args.name, answers, registry, variables, use=args.use)
+    if not asks:
+        return plan
+    # planned before, so that what cannot be is refused before any question is asked
+    return plan_setup(home, args.name, _asked(session, answers), registry, variables, use=args.use)
+
+
 def _folder(session: Session, asks: bool) -> Home:
     variables = session.around.variables
     stated = session.home_option or variables.get("NARTHEX_HOME", "")
     if not stated and asks:
         stated = session.around.terminal.ask("Folder for everything [~/Narthex]: ").strip()
-    return home_at(stated or "~/Narthex", variables)
+    named = session.registry.read().paths.get(stated)
+    return Home(Path(named)) if named else home_at(stated or "~/Narthex", variables)
 
 
-def _answers(args: argparse.Namespace, session: Session) -> Answers:
+def _answers(args: argparse.Namespace, session: Session, home: Home) -> Answers:
     if not 0 <= args.port <= 65535:
-        raise Usage("--port takes a number up to 65535")
-    homes = session.registry.read()
+        raise Usage(f"--port is {args.port}; a port is a number from 0 to 65535", hint="narthex init --help")
+    homes = session.registry.read().keeping(session.around.variables, home.root)
     return Answers(
         name=args.profile_name.strip(),
         work=args.profile_work.strip(),
@@ -86,12 +95,16 @@ def _asked(session: Session, answers: Answers) -> Answers:
 
 
 def _already_there(session: Session, home: Home) -> int:
-    named = session.registry.read().name_of(home.root)
-    document = {"outcome": "already there", "home": str(home.root), "name": named, "creates": [], "captures": []}
+    homes = session.registry.read()
+    named = homes.name_of(home.root)
+    names = {"name": named, "current": homes.current}
+    document = {"outcome": "already there", "home": str(home.root), **names, "creates": [], "captures": []}
     if not session.answered(document, [str(home.root)]):
         session.line(f"{home.root} is a narthex already; nothing was written")
         if not named:
             session.hint(f"it has no name yet: narthex homes add NAME {home.root}")
+        elif homes.current != named:
+            session.hint(f"{homes.current or 'no home'} is the current one; narthex homes use {named} changes that")
     return 0
 
 
@@ -104,10 +117,12 @@ def _done(session: Session, plan: SetupPlan, outcome: str) -> int:
     session.line(f"{plan.home.root} is ready")
     session.hint(f"  start it    narthexd --home {plan.home.root}")
     session.hint(f"  drop files  {plan.home.drop}")
-    session.hint("  log in      narthex login, with the code that narthexd prints")
-    current = session.registry.read().current
-    if current != plan.name:
-        session.hint(f"  {current} stays the current one; narthex homes use {plan.name} changes that")
+    other = plan.homes.current != plan.name
+    session.hint(
+        f"  log in      narthex {f'--home {plan.name} ' if other else ''}login, with the code that narthexd prints"
+    )
+    if other:
+        session.hint(f"  {plan.homes.current} stays the current one; narthex homes use {plan.name} changes that")
     return 0
 
 

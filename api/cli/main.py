@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from api.cli._agents import KernelProcessTable
+from api.cli._documents import json_text
 from api.cli._problems import of_system, problem_document, three_lines
 from api.cli._session import Session, Surroundings, Usage
 from api.cli._terminal import RealTerminal
@@ -128,9 +129,7 @@ def _version(around: Surroundings) -> int:
 
 def _report(error: NarthexError, argv: Sequence[str], around: Surroundings) -> int:
     if "--json" in _before_dashes(argv):
-        import json
-
-        print(json.dumps(problem_document(error), indent=2), file=around.output)
+        print(json_text(problem_document(error), around.output.encoding), file=around.output)
     for line in three_lines(error):
         print(line, file=around.notes)
     return error.exit_code

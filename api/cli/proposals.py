@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from api.cli._documents import rows, text, words
-from api.cli._ids import remember, resolve
+from api.cli._documents import part, rows, text, words
+from api.cli._ids import PLACES, remember, resolve
 from api.cli._session import Session
 from api.cli._verbs import Verb
+from api.client import JsonObject
+from pipelines.model.errors import Refused
 from pipelines.model.lifecycle import ProposalState
 
 
@@ -30,6 +34,7 @@ def _run(args: argparse.Namespace, session: Session) -> int:
     remember(session, [text(row, "id") for row in found])
     if session.answered(page, [text(row, "id") for row in found]):
         return 0
+    sources = _sources(session, found)
     lines = [
         [
             str(place),
@@ -37,6 +42,7 @@ def _run(args: argparse.Namespace, session: Session) -> int:
             text(row, "action"),
             text(row, "title"),
             text(row, "path"),
+            sources[text(row, "item_id")],
             _flags(words(row, "flags")),
         ]
         for place, row in enumerate(found, 1)
@@ -46,8 +52,19 @@ def _run(args: argparse.Namespace, session: Session) -> int:
         "narthex approve N   ·   narthex reject N   ·   narthex show N" if found else f"nothing is {args.state}"
     )
     if page.get("next_cursor"):
-        session.hint(f"there is more: --cursor {text(page, 'next_cursor')}")
+        session.hint(f"there are more: narthex proposals --limit 200, or --cursor {text(page, 'next_cursor')}")
     return 0
+
+
+def _sources(session: Session, found: Sequence[JsonObject]) -> Mapping[str, str]:
+    """What each item is called from which one of these was made; a daemon that does not say so is asked for each."""
+    names = {text(row, "item_id"): text(part(row, "source"), "name") for row in found}
+    for identifier, name in names.items():
+        if identifier and not name:
+            with suppress(Refused):  # a name is a help: what may not be read has none
+                item = session.client.call("GET", f"{PLACES['itm']}/{identifier}")
+                names[identifier] = text(item, "name") or text(item, "url")
+    return {identifier: f"from {name}" if name else "" for identifier, name in names.items()}
 
 
 def _flags(flags: list[str]) -> str:

@@ -66,12 +66,12 @@ def _show_fields(session: Session, document: JsonObject) -> None:
     for field in document:
         if field not in _LONG and (words(document, field) or text(document, field)):
             value = ", ".join(words(document, field)) or text(document, field)
-            session.line(f"{field:<18}{value}")
+            session.line(f"{field:<20}{value}")
     if words(document, "proposals"):
-        session.line(f"{'proposals':<18}{', '.join(words(document, 'proposals'))}")
+        session.line(f"{'proposals':<20}{', '.join(words(document, 'proposals'))}")
     for event in rows(document, "timeline"):
         after = "" if event.get("ms") is None else f"+{number(event, 'ms')} ms"
-        session.line(f"{text(event, 'at'):<34}{after:>12}  {text(event, 'action')}  {text(event, 'actor')}")
+        session.line(f"{text(event, 'at'):<28}{after:>11}  {text(event, 'action'):<14}{text(event, 'actor')}")
     if text(document, "content"):
         session.line()
         session.text(text(document, "content"), "| ")

@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 from typing import Final
 
-from api.cli._documents import number, part, rows, text
+from api.cli._documents import counted, number, part, rows, text
 from api.cli._queue import waiting
 from api.cli._session import Session, Usage
 from api.cli._verbs import Verb
@@ -56,7 +56,7 @@ def _ask(session: Session) -> JsonObject:
         return session.client.call("GET", "/v1/status")
     except Unreachable as error:
         queued = waiting(session.home)
-        saved = f"; {queued} captures wait in the local queue" if queued else ""
+        saved = f"; in the local queue: {counted(queued, 'capture')}" if queued else ""
         raise Unreachable(
             f"{error.message}{saved}", hint="narthexd   ·   narthex service start   ·   narthex doctor"
         ) from error
@@ -104,7 +104,7 @@ def _checks(status: JsonObject) -> list[tuple[str, JsonObject]]:
 
 
 def _help(count: int) -> str:
-    return f"{count} needs help   → narthex inbox" if count else "0 needs help"
+    return f"{count} {'needs' if count == 1 else 'need'} help{'   → narthex inbox' if count else ''}"
 
 
 def _next(review: JsonObject) -> str:

@@ -134,3 +134,59 @@ def test_a_login_is_kept_for_one_home_and_readable_by_the_user_alone(tmp_path: P
     bearers.forget(first)
     bearers.forget(first)
     assert bearers.of(first) == ""
+
+
+def in_use(folder: Path) -> Path:
+    """A narthex that has run."""
+    for name in ("drop", "state"):
+        (folder / name).mkdir(parents=True)
+    return folder
+
+
+def test_a_second_home_does_not_take_the_place_of_the_first(narthex: Commands, tmp_path: Path) -> None:
+    first = in_use(narthex.folder / "Narthex")
+    line = ("init", "--home", str(tmp_path / "Work"), "--yes")
+    planned = narthex(*line, "--dry-run")
+    assert f"name    narthex = {first}" in planned.notes
+    assert "use     narthex when no home is said, as before; --use" in planned.notes
+    made = narthex(*line, "--json")
+    assert (made.document["name"], made.document["current"]) == ("work", "narthex")
+    made = narthex("init", "--home", str(tmp_path / "W"), "--yes")
+    assert "narthex stays the current one; narthex homes use w changes" in made.notes
+    assert narthex("homes", "--json").document["current"] == "narthex"
+    assert narthex("config", "path").output.strip() == str(first / "narthex.toml")
+    assert narthex("init", "--home", str(tmp_path / "Third"), "--yes", "--use").status == 0
+    assert narthex("homes", "--json").document["current"] == "third"
+
+
+def test_naming_a_second_home_keeps_the_first_too(narthex: Commands, tmp_path: Path) -> None:
+    in_use(narthex.folder / "Narthex")
+    second = in_use(tmp_path / "Work")
+    ran = narthex("homes", "add", "work", str(second))
+    assert "narthex stays the current one" in ran.notes
+    assert narthex("homes", "-q").output == "narthex\nwork\n"
+    assert narthex("homes", "--json").document["current"] == "narthex"
+
+
+def test_the_first_home_can_get_a_name_of_its_own(narthex: Commands) -> None:
+    first = in_use(narthex.folder / "Narthex")
+    assert narthex("homes", "add", "mine", str(first)).status == 0
+    assert narthex("homes", "--json").document["current"] == "mine"
+    assert narthex("homes", "-q").output == "mine\n"
+
+
+def test_a_home_is_said_by_its_name_or_its_path(
+    narthex: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = in_use(tmp_path / "Work")
+    (tmp_path / "letters").mkdir()
+    monkeypatch.chdir(tmp_path)
+    narthex("homes", "add", "work", str(home))
+    for said in ("work", str(home)):
+        assert narthex("--home", said, "config", "path").output.strip() == str(home / "narthex.toml")
+    assert narthex("--home", "letters", "config", "path").output.strip() == str(tmp_path / "letters" / "narthex.toml")
+    assert narthex("--home", "wrok", "add", "x").status == narthex("--home", "wrok", "config", "path").status == 3
+    assert narthex("--home", "wrok", "homes").status == 0  # the list of names is what helps here
+    assert "no home 'wrok'; known: work" in narthex("--home", "wrok", "status").notes
+    narthex.variables["NARTHEX_HOME"] = "wrok"
+    assert "no home 'wrok'; known: work" in narthex("status").notes

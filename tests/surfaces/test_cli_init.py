@@ -38,6 +38,7 @@ def test_yes_creates_what_the_plan_said_and_nothing_else(narthex: Commands, tmp_
         "outcome": "created",
         "home": str(root),
         "name": "narthex",
+        "current": "narthex",
         "creates": [
             *(str(tmp_path / "user" / path) for path in ("deep", "deep/Narthex", "deep/Narthex/drop")),
             *(str(root / path) for path in ("drop/.queue", "narthex.toml")),
