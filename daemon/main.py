@@ -20,7 +20,7 @@ from api.cli._homes import HomesRegistry, config_folder, locate_home
 from api.client import environment, socket_path
 from daemon.settings import Configuration, read_settings
 from daemon.terminal import say, version
-from pipelines.model.errors import Broken, NarthexError
+from pipelines.model.errors import Broken, NarthexError, Refused
 
 if TYPE_CHECKING:
     from daemon.listeners import Doors
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(configuration)
     except NarthexError as error:
         sys.stderr.write(f"narthexd: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
-        return error.exit_code
+        return Refused.exit_code if isinstance(error, Refused) else error.exit_code  # of a service: never try again
 
 
 def run(configuration: Configuration) -> int:
@@ -59,7 +59,8 @@ def run(configuration: Configuration) -> int:
     # a lease on a dropped file that somebody opens at that very moment is announced by SIGIO, which kills by default
     signal.signal(signal.SIGIO, signal.SIG_IGN)
     start_logging(configuration.values.log_level)
-    make_home(configuration.home)
+    if make_home(configuration.home):
+        say(f"A new narthex was made in {configuration.home.root}")
     lock = take_lock(configuration.home)
     try:
         return _Run(configuration).run()
@@ -137,7 +138,11 @@ class _Run:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="narthexd", description="The daemon of narthex: one for each home.")
-    parser.add_argument("--home", metavar="FOLDER", help="the home to serve (else NARTHEX_HOME, else the current one)")
+    parser.add_argument(
+        "--home",
+        metavar="FOLDER",
+        help="the home to serve, a folder or a name (else NARTHEX_HOME, else the current one)",
+    )
     parser.add_argument("--port", type=int, metavar="N", help="TCP port on 127.0.0.1, instead of the settings' one")
     parser.add_argument("--check-config", action="store_true", help="read the settings, say whether they hold, and end")
     parser.add_argument("--version", action="store_true", help="print the version and end")

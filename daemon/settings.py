@@ -10,7 +10,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
@@ -28,6 +28,11 @@ _PREFIX: Final = "NARTHEX_"
 _NOT_SETTINGS: Final = frozenset({"NARTHEX_HOME", "NARTHEX_TOKEN"})  # which home; the command line's credential
 _TEST_PREFIX: Final = "NARTHEX_TEST_"
 _SCOPE: Final = re.compile(r"^[a-z0-9][a-z0-9_-]{0,39}$")
+_SECRET: Final = frozenset({"database_url"})
+_LISTED: Final = "All settings: 'narthex config show', or daemon/README.md."
+_NEAR: Final = 0.7  # less alike, a suggestion misleads
+_KINDS: Final = {"integer": "a whole number", "number": "a number"}
+_BOUNDS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}  # as JSON Schema calls them
 _POLICY: Final = Policy()
 
 
@@ -172,10 +177,10 @@ def read_settings(home: Home, port: int | None = None) -> Configuration:
     Raises ``Invalid``, which names the key and, for a wrong name, the nearest one.
     """
     in_file = _read_file(home.settings)
-    _refuse_unknown(in_file, Settings.model_fields, home.settings.name)
+    _refuse_unknown(in_file, home.settings.name)
     for key, value in in_file.items():
         if isinstance(value, bool):  # pydantic would take true for 1
-            raise Invalid(f"{key}: true and false are no values of this setting")
+            raise Invalid(f"{key} is {str(value).lower()}; {_wanted(key)}", hint=_LISTED)
     variables = {name: value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
     _refuse_unknown_variables(variables)
     in_environment = {name.upper().removeprefix(_PREFIX).lower() for name, value in variables.items() if value}
@@ -186,12 +191,10 @@ def read_settings(home: Home, port: int | None = None) -> Configuration:
     try:
         values = Settings(**in_file)  # type: ignore[arg-type]  # pydantic checks them, and names the one that is wrong
     except ValidationError as error:
-        raise Invalid(
-            _first_problem(error, sources), hint=f"The keys are listed in {home.settings.name}'s README."
-        ) from error
+        raise Invalid(_first_problem(error, sources), hint=_LISTED) from error
     if port is not None:
         if not 0 <= port <= 65535:
-            raise Invalid(f"--port is {port}; a port is a number from 0 to 65535")
+            raise Invalid(f"--port is {port}; {_wanted('port')}", hint="narthexd --help")
         values, sources["port"] = values.model_copy(update={"port": port}), "argument"
     return Configuration(home, values, sources)
 
@@ -232,28 +235,48 @@ def _read_file(path: Path) -> dict[str, object]:
         raise Invalid(f"{path} is not valid TOML: {error}") from error
 
 
-def _refuse_unknown(names: Iterable[str], known: Iterable[str], where: str) -> None:
-    choices = list(known)
+def _refuse_unknown(names: Iterable[str], file_name: str) -> None:
     for name in names:
-        if name not in choices:
-            raise Invalid(f"{where} has the key {name[:60]!r}, which no setting has", hint=_nearest(name, choices))
+        if name not in Settings.model_fields:
+            raise Invalid(f"{file_name} has the key {name[:60]!r}, which no setting has", hint=_suggestion(name))
 
 
 def _refuse_unknown_variables(names: Iterable[str]) -> None:
-    known = [_PREFIX + key.upper() for key in Settings.model_fields]
-    others = (name for name in names if name not in _NOT_SETTINGS and not name.startswith(_TEST_PREFIX))
-    _refuse_unknown(others, known, "the environment")
+    for name in names:
+        key = name.upper().removeprefix(_PREFIX).lower()
+        if key in Settings.model_fields or name in _NOT_SETTINGS or name.startswith(_TEST_PREFIX):
+            continue
+        raise Invalid(
+            f"the environment has {name[:60]!r}, which is no setting",
+            hint=_suggestion(key, lambda key: _PREFIX + key.upper()),
+        )
 
 
-def _nearest(name: str, choices: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, choices, n=1, cutoff=0.4)
-    return f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(choices)}."
+def _suggestion(key: str, spelled: Callable[[str], str] = str) -> str:
+    near = difflib.get_close_matches(key, Settings.model_fields, n=1, cutoff=_NEAR)
+    return f"Did you mean {spelled(near[0])}?" if near else _LISTED
 
 
 def _first_problem(error: ValidationError, sources: Mapping[str, str]) -> str:
-    first = error.errors(include_input=False, include_url=False)[0]
+    first = error.errors(include_url=False)[0]
+    said = first["msg"].removeprefix("Value error, ")
     if not first["loc"]:
-        return first["msg"].removeprefix("Value error, ")
+        return said
     key = str(first["loc"][0])
     name = _PREFIX + key.upper() if sources.get(key) == "environment" else key
-    return f"{name}: {first['msg'].removeprefix('Value error, ')}"
+    if first["type"] == "value_error":
+        return f"{name}: {said}"
+    value = "" if key in _SECRET else f" is {str(first['input'])[:60]!r}"
+    return f"{name}{value}; {_wanted(key)}"
+
+
+def _wanted(key: str) -> str:
+    """What a value of this setting has to be, in words."""
+    schema = Settings.model_json_schema()["properties"][key]
+    if "enum" in schema:
+        return f"it must be one of {', '.join(schema['enum'])}"
+    if schema.get("type") == "array":
+        return f"it must be a list such as {_shown(Settings.model_fields[key].default, key)}"
+    kind = _KINDS.get(schema.get("type", ""), "a text")
+    bounds = (f" {word} {schema[bound]:g}" for bound, word in _BOUNDS.items() if bound in schema)
+    return f"it must be {kind}{''.join(bounds)}"

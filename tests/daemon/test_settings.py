@@ -72,6 +72,27 @@ def test_what_is_wrong_in_the_file_is_named(home: Home, text: str, named: str, h
     assert hint in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("PORT", "abc", "NARTHEX_PORT is 'abc'; it must be a whole number from 0 to 65535"),
+        ("PORT", "70000", "NARTHEX_PORT is '70000'; it must be a whole number from 0 to 65535"),
+        ("SESSION_IDLE_HOURS", "0", "NARTHEX_SESSION_IDLE_HOURS is '0'; it must be a number above 0 to 720"),
+        ("LOG_LEVEL", "loud", "NARTHEX_LOG_LEVEL is 'loud'; it must be one of debug, info, warning, error"),
+        ("RETRY_DELAYS_SECONDS", "a", "NARTHEX_RETRY_DELAYS_SECONDS is 'a'; it must be a list such as 5, 60, 600"),
+        ("SCOPES", "A B", "NARTHEX_SCOPES: a scope is named by small letters, digits, _ and -, not 'A B'"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_is_allowed(
+    home: Home, monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(f"NARTHEX_{name}", value)
+    with pytest.raises(Invalid) as caught:
+        read_settings(home)
+    assert caught.value.message == message
+    assert "daemon/README.md" in caught.value.hint
+
+
 def test_a_file_that_is_not_utf8_is_named(home: Home) -> None:
     home.settings.write_bytes(b'notes_folder = "\xff"\n')
     with pytest.raises(Invalid, match=r"narthex\.toml"):
@@ -80,7 +101,11 @@ def test_a_file_that_is_not_utf8_is_named(home: Home) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "hint"),
-    [("NARTHEX_PROT", "7000", "NARTHEX_PORT"), ("NARTHEX_SCOPE", "work", "NARTHEX_SCOPES"), ("NARTHEX_X", "1", "")],
+    [
+        ("NARTHEX_PROT", "7000", "NARTHEX_PORT"),
+        ("NARTHEX_SCOPE", "work", "NARTHEX_SCOPES"),
+        ("NARTHEX_ZZZ", "1", "narthex config show"),
+    ],
 )
 def test_an_unknown_variable_is_refused_with_the_nearest_one(
     home: Home, monkeypatch: pytest.MonkeyPatch, name: str, value: str, hint: str
