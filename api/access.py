@@ -110,6 +110,12 @@ LOCAL_NAME: Final = "socket"
 """Actor name of a caller without a credential at the Unix socket: same user, nothing more is known."""
 
 
+_WHO_MAY: Final = {
+    True: "no token can have it: the owner does this, after 'narthex login' or on the review page",
+    False: "the owner can make a token that has it: 'narthex token new'",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks, as the credential says; ``actor`` None means that no credential was sent.
@@ -138,12 +144,13 @@ def authorise(operation: str, caller: Caller, local_scope: str, request_id: str)
         if power in _SOCKET_WITHOUT and caller.listener is Listener.SOCKET:
             return Actor(ActorKind.CLIENT, LOCAL_NAME, Channel.CLI, local_scope, request_id)
         raise Unauthenticated(
-            "this needs a credential", hint="send a token as 'Authorization: Bearer …', or run 'narthex login'"
+            "this needs a credential",
+            hint="run 'narthex login'; a program sends its token as 'Authorization: Bearer …'",
         )
     if not _holds(power, caller, caller.actor):
         raise NotPermitted(
             f"'{caller.actor.name}' may not do this: it needs the power '{power}'",
-            hint="only the owner decides; a token can be made with other capabilities",
+            hint=_WHO_MAY[power in _NO_TOKEN_EVER],
         )
     return caller.actor
 
