@@ -57,9 +57,9 @@ def resolve(session: Session, word: str, kinds: Sequence[str]) -> str:
     if word.isascii() and word.isdigit() and 0 < int(word) <= len(last):
         return _row(int(word), last, kinds)
     if not _TAIL.fullmatch(word):
-        listed = f"which has {counted(len(last), 'row')}" if last else "as there was none yet"
+        listed = f"the last list ({counted(len(last), 'row')})" if last else "a list (there was none yet)"
         raise Usage(
-            f"{word[:40]!r} is no id, no row of the last list, {listed}, and no end of an id (four characters or more)",
+            f"{word[:40]!r} is no id, no row of {listed} and no end of an id (four characters or more)",
             hint=_lists(kinds),
         )
     found = _with_tail(word, [one for one in last if one.partition("_")[0] in kinds])

@@ -144,7 +144,7 @@ def test_a_row_of_another_list_says_which_list_it_was(narthex: Commands, server:
     assert ran.status == 2
     assert "row 1 of the last list, which was narthex inbox, is an item; this takes a proposal (prp_…)" in ran.notes
     assert "next: narthex proposals, then the number again" in ran.notes
-    assert "the last list, which has 1 row," in narthex("approve", "9").notes
+    assert "no row of the last list (1 row)" in narthex("approve", "9").notes
     wrong = narthex("approve", ITEM)
     assert wrong.notes.splitlines()[0] == "narthex: That is another kind of thing"
 
