@@ -1,0 +1,1 @@
+"""What narthex costs, measured beside the physical limits of the same machine in the same run."""
