@@ -24,7 +24,7 @@ from pipelines.store import events, tokens
 log = logging.getLogger("narthex.api")
 
 _BATCH: Final = 200
-_TICK: Final = 0.2  # seconds between looks at a number in memory
+_TICK: Final = 0.3  # seconds between looks at a number in memory
 _SHARED_TICK: Final = 0.5  # seconds between questions to a database that other processes write too
 _HEARTBEAT: Final = 15.0
 _PATIENCE: Final = 5.0  # seconds for a reader to take one batch; less than the process waits for answers at its end

@@ -16,7 +16,6 @@ import pytest
 from sqlmodel import Session
 from starlette.types import Message, Scope
 
-from api.app import Application, create_app
 from api.event_stream import EventStream, Streams
 from daemon.listeners import Doors, bind_loopback, bind_socket
 from pipelines import capture
@@ -29,7 +28,7 @@ from pipelines.store import events
 from tests.clock import SettableClock
 from tests.opening import opened_premises
 from tests.surfaces.cli_rig import short_home
-from tests.surfaces.rig import Rig, StandingDaemon, make_rig
+from tests.surfaces.rig import PORT, Rig, make_rig
 from tests.waiting import until
 
 
@@ -37,7 +36,6 @@ from tests.waiting import until
 class Served:
     """The application behind the daemon's own doors, and a way to sign in."""
 
-    app: Application
     doors: Doors
     port: int
     rig: Rig
@@ -47,26 +45,25 @@ class Served:
         """An open stream."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
-            connection.request("GET", f"/v1/events{query}", headers={**self.rig.owner(), **headers})
+            host = f"127.0.0.1:{PORT}"  # the name that the application of the rig goes by
+            connection.request("GET", f"/v1/events{query}", headers={"Host": host, **self.rig.owner(), **headers})
             yield connection.getresponse()
         finally:
             connection.close()
 
 
 @pytest.fixture
-def served(premises: Premises, clock: SettableClock) -> Iterator[Served]:
+def served(rig: Rig) -> Iterator[Served]:
     with short_home() as near:
         loopback, unix = bind_loopback(0), bind_socket(near.root / "n.sock")
         port = int(loopback.getsockname()[1])
-        app = create_app(premises, StandingDaemon(clock()), port=port)
-        rig = make_rig(premises, clock)
-        doors = Doors(app, loopback, unix, closing=app.end_streams, signals=False)
+        doors = Doors(rig.app, loopback, unix, closing=rig.app.end_streams, signals=False)
         opened = threading.Event()
         thread = threading.Thread(target=doors.serve, args=(opened.set,))
         thread.start()
         until(opened.is_set)
         try:
-            yield Served(app, doors, port, rig)
+            yield Served(doors, port, rig)
         finally:
             doors.close()
             thread.join()
@@ -169,15 +166,12 @@ def test_no_token_hears_anything(rig: Rig) -> None:  # the safe answer: not even
 
 def test_it_ends_within_a_second_of_the_sessions_end(served: Served) -> None:
     headers = served.rig.owner()
-    connection = HTTPConnection("127.0.0.1", served.port, timeout=20)
-    connection.request("GET", "/v1/events", headers=headers)
-    answer = connection.getresponse()
-    assert answer.readline()
-    began = time.monotonic()
-    assert served.rig.tcp.delete("/v1/session", headers=headers).status_code == 204
-    assert b"session_closed" not in answer.read()  # the session was over when that was to be told
-    assert time.monotonic() - began < 1
-    connection.close()
+    with served.reading(**headers) as answer:
+        assert answer.readline()
+        began = time.monotonic()
+        assert served.rig.tcp.delete("/v1/session", headers=headers).status_code == 204
+        assert b"session_closed" not in answer.read()  # the session was over when that was to be told
+        assert time.monotonic() - began < 1
 
 
 def test_at_the_end_of_the_process_every_stream_ends(served: Served) -> None:
@@ -194,7 +188,7 @@ def test_at_the_end_of_the_process_every_stream_ends(served: Served) -> None:
 def test_a_reader_that_goes_leaves_nothing(served: Served) -> None:
     with served.reading() as answer:
         assert answer.readline()
-    streams = served.app._surface.streams
+    streams = served.rig.app._surface.streams
     until(lambda: streams.open == 0)
 
 
