@@ -58,7 +58,9 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         None, description="`postgresql://…` to keep the state there, not in state.db"
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="what is written to stderr")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="what is written to stderr; `debug` adds a line for each request"
+    )
     scopes: Words = Field(_POLICY.scopes, min_length=1, description="whose memories there are")
     default_scope: str = Field(_POLICY.default_scope, description="scope of a capture that names none")
     notes_folder: str = Field(_POLICY.notes_folder, description="folder of the vault for new memories")

@@ -134,7 +134,7 @@ def _extract(file: BinaryIO, name: str, limits: Limits, family: Family[Extractor
         raise Unreadable(
             f"{detected.media_type} cannot be read; narthex reads {supported(family.load())}",
             reason=QuarantineReason.UNSUPPORTED,
-            hint="the original is kept; export it to one of these formats and drop that",
+            hint="if it holds text, export that to one of these formats and drop it; the original is kept",
         )
     kind, extractor = found
     size = os.fstat(file.fileno()).st_size

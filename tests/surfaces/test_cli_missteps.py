@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from api.cli._terminal import RealTerminal
+from api.cli._verbs import verb_names
 from pipelines.model.values import Home
 from tests.house.source_tree import ROOT
 from tests.surfaces.cli_rig import Commands, Person, ScriptedServer, short_home, tree
@@ -251,3 +252,24 @@ def test_nothing_is_coloured(narthex: Commands, server: ScriptedServer, variable
     server.on("GET", "/v1/search", 200, {"query": "x", "hits": [{"memory_id": MEMORY, "title": "T"}]})
     ran = narthex("search", "x")
     assert "\x1b" not in ran.output + ran.notes
+
+
+LINES = {
+    "add": ("add", "x.pdf"), "approve": ("approve", PROPOSAL), "config": ("config", "show"), "doctor": ("doctor",),
+    "drop": ("drop", "ignore-test", "*.bak"), "events": ("events",), "homes": ("homes", "use", "x"),
+    "inbox": ("inbox",), "init": ("init",), "login": ("login",), "open": ("open",), "proposals": ("proposals",),
+    "reject": ("reject", PROPOSAL), "search": ("search", "x"), "service": ("service", "status"), "show": ("show", ITEM),
+    "status": ("status",), "token": ("token", "list"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", verb_names())
+def test_every_verb_answers_programs_in_their_language_also_when_it_fails(narthex: Commands, verb: str) -> None:
+    narthex.person = Person(present=False)  # and no daemon runs
+    ran = narthex(*LINES.get(verb, (verb,)), "--json")
+    document = ran.document  # exactly one, on standard output
+    assert document.get("exit_code", ran.status) == ran.status
+    assert bool(ran.status) == bool(ran.notes) or verb == "doctor"
+    quiet = narthex(*LINES.get(verb, (verb,)), "-q")
+    assert quiet.status == ran.status
+    assert all(" " not in line for line in quiet.output.splitlines())
