@@ -193,6 +193,8 @@ class Guard:
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise WrongType("compressed bodies are not read", hint="send the body as it is")
         length = headers.get("content-length", "")
+        if length and "transfer-encoding" in headers:
+            raise Malformed("a body has one length: Content-Length or Transfer-Encoding, not both")
         if not (length or "transfer-encoding" in headers) or length == "0":
             return
         expected = _media_type(scope["path"])

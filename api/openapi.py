@@ -10,6 +10,14 @@ from fastapi.openapi.utils import get_openapi
 from api.access import TABLE, Power
 from api.problems import MEDIA_TYPE
 
+_IDS: Final = {
+    "item_id": "itm",
+    "proposal_id": "prp",
+    "decision_id": "dec",
+    "memory_id": "mem",
+    "token_id": "tok",
+}
+"""The prefix of the id that a parameter of this name is."""
 _METHODS: Final = frozenset({"get", "post", "delete", "put", "patch"})
 _ALWAYS: Final = (400, 403, 421, 422, 500, 503)
 _TITLES: Final = {
@@ -102,6 +110,9 @@ def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> No
         statuses.add(401)
     if "{" in path:
         statuses.add(404)
+    for parameter in operation.get("parameters", ()):
+        if parameter["name"] in _IDS:
+            _complete_id(parameter)
     if method != "get":
         statuses |= {409, 413, 415, 429, 507}
     if operation["operationId"] == "decide_proposal":
@@ -111,3 +122,11 @@ def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> No
         # a status that an operation describes itself keeps its description: /readyz answers its checks with 503
         if status == 422 or str(status) not in operation["responses"]:
             operation["responses"][str(status)] = {"description": _TITLES[status], "content": {MEDIA_TYPE: reference}}
+
+
+def _complete_id(parameter: dict[str, Any]) -> None:
+    prefix = _IDS[parameter["name"]]
+    allowed = {"type": "string", "pattern": f"^{prefix}_[0-9a-hjkmnp-tv-z]{{12}}$"}
+    schema = parameter["schema"]
+    parameter["schema"] = {**schema, "anyOf": [allowed, {"type": "null"}]} if "anyOf" in schema else schema | allowed
+    parameter["example"] = f"{prefix}_01jq7r3k8v2m"

@@ -8,9 +8,11 @@ from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.ports import PAGE_HOST, DaemonPort
@@ -82,6 +84,8 @@ def install(app: FastAPI, daemon: DaemonPort) -> None:
 
     async def http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if error.status_code == WrongMethod.status:
+            return _wrong_method(request)
         family = _BY_STATUS.get(error.status_code, Malformed)
         return answer(request.scope, family(str(error.detail)), dict(error.headers or {}))
 
@@ -151,6 +155,15 @@ def answer(scope: Scope, error: NarthexError, headers: Mapping[str, str] | None 
 def request_id(scope: Scope) -> str:
     """The id that the guard gave this request."""
     return str(scope.get("state", {}).get("request_id", ""))
+
+
+def _wrong_method(request: Request) -> Response:
+    # Starlette names the methods of the first route with this path only
+    path = request.scope["path"]
+    contexts = iter_route_contexts(request.app.routes)
+    same_path = [context for context in contexts if context.path and compile_path(context.path)[0].match(path)]
+    allowed = ", ".join(sorted({method for context in same_path for method in context.methods or ()}))
+    return answer(request.scope, WrongMethod(f"possible here: {allowed}"), {"Allow": allowed})
 
 
 def _invalid(scope: Scope, error: RequestValidationError) -> Response:

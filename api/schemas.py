@@ -76,7 +76,12 @@ class SubmitProposal(Body):
 
     model_config = _example(
         action="create_memory",
-        payload={"title": "Seed storage", "l0": "Seeds keep longest cold and dry.", "l1": "", "l2": ""},
+        payload={
+            "title": "Seed storage",
+            "type": "concept",
+            "l0": "Seeds keep longest cold and dry.",
+            "l1": "At 4 °C.",
+        },
         rationale="Two sources agree.",
         evidence=[{"item_id": "itm_01jq7r3k8v2m", "quote": "Seeds keep longest at 4 °C, dry."}],
     )

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from api.ports import LISTENER_KEY, Listener
+from api.protocol import ProblemProtocol
 from daemon.single_instance import Occupied
 from pipelines.model.errors import Invalid
 
@@ -79,7 +79,7 @@ def peer_uid(connection: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(raw)[1])
 
 
-class PatientProtocol(H11Protocol):
+class PatientProtocol(ProblemProtocol):
     """HTTP that does not wait for ever: a peer that keeps a request back loses its connection, and nobody else does.
 
     While a body is read, the application times it (``api.guard``) and answers. What nobody reads is timed here.
@@ -107,9 +107,9 @@ class PatientProtocol(H11Protocol):
         self._stop_waiting()
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, piece: bytes) -> None:
         """Called by the loop."""
-        super().data_received(data)
+        super().data_received(piece)
         if self.transport.is_closing() or self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
         elif self.conn.their_state is h11.IDLE:
@@ -251,7 +251,7 @@ class Doors:
         self.close()
 
 
-def _server(app: Application, protocol: type[H11Protocol]) -> _Server:
+def _server(app: Application, protocol: type[PatientProtocol]) -> _Server:
     return _Server(
         uvicorn.Config(
             app,

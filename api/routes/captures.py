@@ -25,6 +25,7 @@ _KNOWN: Final[dict[int | str, dict[str, Any]]] = {
 _FORM = {
     "type": "object",
     "required": ["file"],
+    "additionalProperties": False,
     "properties": {
         "file": {"type": "string", "contentMediaType": "application/octet-stream"},
         "note": {"type": "string"},
