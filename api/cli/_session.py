@@ -60,6 +60,11 @@ class Session:
         """The narthex that this command is about. Raises ``Invalid`` when the registry cannot be read."""
         return locate_home(self.home_option, self.around.variables, self.registry)
 
+    @property
+    def starting(self) -> str:
+        """What to type to start the daemon of the home that was meant."""
+        return f"narthexd --home {self.home_option}" if self.home_option else "narthexd"
+
     @cached_property
     def bearers(self) -> Bearers:
         """The owner sessions that ``narthex login`` stored."""

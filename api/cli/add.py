@@ -78,7 +78,7 @@ def _take_in(session: Session, capture: Capture) -> JsonObject:
         session.hint(
             f"  it is saved in the local queue ({waiting(session.home)} waiting); narthexd takes it when it runs"
         )
-        session.hint("  next: narthexd   ·   narthex status")
+        session.hint(f"  next: {session.starting}   ·   narthex status")
         return {"queued": True, "key": key, "kind": capture.kind.value, "name": str(capture), "path": str(path)}
 
 
@@ -100,7 +100,7 @@ def _settled(session: Session, item: JsonObject) -> JsonObject:
     pause = threading.Event()
     while not failed(item):
         if item.get("queued"):
-            raise Unreachable("no daemon works on it yet", hint="narthexd")
+            raise Unreachable("no daemon works on it yet", hint=session.starting)
         item = session.client.call("GET", f"/v1/items/{text(item, 'id')}")
         if text(item, "state") not in _WORKING:
             break

@@ -58,7 +58,7 @@ def _ask(session: Session) -> JsonObject:
         queued = waiting(session.home)
         saved = f"; in the local queue: {counted(queued, 'capture')}" if queued else ""
         raise Unreachable(
-            f"{error.message}{saved}", hint="narthexd   ·   narthex service start   ·   narthex doctor"
+            f"{error.message}{saved}", hint=f"{session.starting}   ·   narthex service start   ·   narthex doctor"
         ) from error
 
 

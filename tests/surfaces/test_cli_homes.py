@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.cli._homes import Bearers, Homes, HomesRegistry, locate_home
@@ -31,6 +31,7 @@ def made_home(folder: Path) -> Path:
     return folder
 
 
+@settings(deadline=None)  # each example waits for the disk
 @given(st.dictionaries(NAMES, PATHS, max_size=5))
 def test_what_is_written_is_what_is_read(paths: dict[str, str]) -> None:
     homes = Homes(next(iter(paths), ""), paths)
@@ -188,5 +189,6 @@ def test_a_home_is_said_by_its_name_or_its_path(
     assert narthex("--home", "wrok", "add", "x").status == narthex("--home", "wrok", "config", "path").status == 3
     assert narthex("--home", "wrok", "homes").status == 0  # the list of names is what helps here
     assert "no home 'wrok'; known: work" in narthex("--home", "wrok", "status").notes
+    assert "next: narthexd --home work" in narthex("--home", "work", "status").notes
     narthex.variables["NARTHEX_HOME"] = "wrok"
     assert "no home 'wrok'; known: work" in narthex("status").notes

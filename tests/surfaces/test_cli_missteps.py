@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from api.access import Caller, authorise
 from api.cli._terminal import RealTerminal
 from api.cli._verbs import verb_names
+from api.ports import Listener
+from pipelines.model.actor import Actor, ActorKind, Capability, Channel
+from pipelines.model.errors import NotPermitted
 from pipelines.model.values import Home
 from tests.house.source_tree import ROOT
 from tests.surfaces.cli_rig import Commands, Person, ScriptedServer, short_home, tree
@@ -273,3 +277,12 @@ def test_every_verb_answers_programs_in_their_language_also_when_it_fails(narthe
     quiet = narthex(*LINES.get(verb, (verb,)), "-q")
     assert quiet.status == ran.status
     assert all(" " not in line for line in quiet.output.splitlines())
+
+
+@pytest.mark.parametrize(("operation", "offered"), [("list_tokens", False), ("capture_item", True)])
+def test_who_lacks_a_power_is_offered_a_token_only_where_one_could_have_it(operation: str, offered: bool) -> None:
+    bot = Actor(ActorKind.AGENT, "bot", Channel.API, None, "req_1")
+    with pytest.raises(NotPermitted) as caught:
+        authorise(operation, Caller(Listener.TCP, bot, frozenset({Capability.READ})), "personal", "req_1")
+    assert ("token new" in caught.value.hint) is offered
+    assert ("narthex login" in caught.value.hint) is not offered
