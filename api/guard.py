@@ -271,7 +271,7 @@ class _Sealed:
             "ms": round(seconds * 1000),
             "request_id": self._scope["state"]["request_id"],
         }
-        log.info("answered", extra=fields)
+        log.debug("answered", extra=fields)
 
 
 def listener_of(scope: Scope) -> Listener:
