@@ -78,7 +78,7 @@ def add_shared_options(parser: argparse.ArgumentParser) -> None:
     """What every verb takes, before or after its name."""
     shared = parser.add_argument_group("with every verb")
     absent = argparse.SUPPRESS
-    shared.add_argument("--home", metavar="DIR", default=absent, help="the narthex to talk to")
+    shared.add_argument("--home", metavar="HOME", default=absent, help="which narthex: its name or its folder")
     shared.add_argument("--token", metavar="TOKEN", default=absent, help="a credential, better put into NARTHEX_TOKEN")
     shared.add_argument("--json", action="store_true", default=absent, help="one JSON document on standard output")
     shared.add_argument("-q", "--quiet", action="store_true", default=absent, help="only ids on standard output")

@@ -109,7 +109,7 @@ def _session(options: argparse.Namespace, around: Surroundings) -> Session:
 def _overview(around: Surroundings, *, asked: bool) -> int:
     if not asked:
         raise Usage("say what to do", hint="narthex --help")
-    lines = ["usage: narthex [--home DIR] VERB ...", "", "verbs:"]
+    lines = ["usage: narthex [--home HOME] VERB ...", "", "verbs:"]
     lines += [f"  {verb.name:<11}{verb.help}" for verb in map(load, verb_names())]
     lines += ["", "Each explains itself: narthex VERB --help. With --json an answer is one JSON document.", ""]
     lines += [
