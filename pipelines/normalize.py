@@ -15,9 +15,9 @@ from typing import Final
 from pipelines.model.errors import Unreadable
 from pipelines.model.lifecycle import QuarantineReason
 from pipelines.model.memory import TITLE_CHARACTERS
+from pipelines.model.unseen import INVISIBLE, has_unseen
 from pipelines.model.values import Extraction, Normalized
 
-INVISIBLE: Final = "invisible_characters"
 _BLANK_LINES: Final = 2
 _FIRST_LINE_CHARACTERS: Final = 120
 _WORD: Final = re.compile(r"\w+")
@@ -32,17 +32,6 @@ _MARKUP: Final = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)|[*_`]{1,
 _LEADING: Final = re.compile(r"^[\s>#|*+-]{1,20}|^\d{1,3}[.)]\s+")
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,2}$")
 _ISO_DAY: Final = re.compile(r"\d{4}(?:-\d{2}){0,2}$")
-# default-ignorable, blank although no space, or breaking a line unseen
-_UNSEEN: Final = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-_JOINED: Final = (  # joiners inside a script that needs them, joiners and one presentation selector inside an emoji
-    "(?<=[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff])[\u200c\u200d](?=[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff])"
-    "|(?<=[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f])\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
-    "|(?<=[#*0-9\u00a9\u00ae\u2000-\u200a\u2010-\u2027\u2030-\u205e\u2100-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
-)
-_UNSEEN_OR_JOINED: Final = re.compile(f"(?:{_JOINED})|([{_UNSEEN}])")
 
 
 def normalize(extraction: Extraction, fallback_title: str) -> Normalized:
@@ -68,11 +57,6 @@ def normalize(extraction: Extraction, fallback_title: str) -> Normalized:
         details=extracted.details,
         flags=(INVISIBLE,) if any(map(has_unseen, shown)) else (),
     )
-
-
-def has_unseen(text: str) -> bool:
-    """Whether a reader would miss a character: invisible, reordering or blank. Joiners that a script needs are fine."""
-    return any(found.group(1) for found in _UNSEEN_OR_JOINED.finditer(text))
 
 
 def published_day(said: str) -> str:

@@ -14,6 +14,7 @@ from pipelines.model.actor import Actor
 from pipelines.model.lifecycle import ProposalState
 from pipelines.model.plan import Payload
 from pipelines.model.records import Proposal
+from pipelines.model.unseen import INVISIBLE, has_unseen
 from pipelines.model.values import SourceLabel, Suggestion
 from pipelines.preflight import admit, dry_run, payload_of, plan_first
 from pipelines.premises import Premises
@@ -59,7 +60,7 @@ def submit(p: Premises, session: Session, suggestion: Suggestion, origin: Origin
         producer_version=origin.version,
         confidence=suggestion.confidence,
         evidence=[asdict(evidence) for evidence in suggestion.evidence],
-        flags=list(suggestion.flags),
+        flags=list(dict.fromkeys([*suggestion.flags, *([INVISIBLE] if has_unseen(plan.content or "") else [])])),
         source_label=origin.label,
         actor_kind=actor.kind,
         actor_name=actor.name,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from pipelines.model.unseen import replaced
+
 DONE: Final = "_done"
 DUPLICATES: Final = "_duplicates"
 FAILED: Final = "_failed"
@@ -28,8 +30,6 @@ BUILT_IN: Final = (
     "*.sync-conflict-*", "desktop.ini", "Thumbs.db",
 )  # fmt: skip
 """Unfinished downloads, editors' and synchronisers' own files. ``.*`` also hides .queue, which is drained apart."""
-# control characters and those that reorder or hide text: a name must not be able to look like another one
-_UNSHOWABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 class IgnoreList:
@@ -51,7 +51,9 @@ class IgnoreList:
 def shown(name: str) -> str:
     """The name for people and the database: NFC, valid Unicode, one line; what cannot be shown becomes U+FFFD."""
     text = os.fsencode(name).decode("utf-8", "replace")
-    return unicodedata.normalize("NFC", _UNSHOWABLE.sub("�", text))
+    # what reorders or hides text goes too: a name must not be able to look like another one
+    one_line = text.replace("\n", "�").replace("\t", "�")
+    return unicodedata.normalize("NFC", replaced(one_line, lambda character: "�"))
 
 
 def stored(relative: str) -> str:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pipelines.model.errors import Unreadable
 from pipelines.model.lifecycle import QuarantineReason
 from pipelines.model.memory import TITLE_CHARACTERS
+from pipelines.model.unseen import INVISIBLE
 from pipelines.model.values import Completeness, Extracted, Extraction, Normalized
-from pipelines.normalize import INVISIBLE, has_unseen, normalize, published_day
+from pipelines.normalize import normalize, published_day
 
 
 def normalized(text: str, fallback: str = "file", **metadata: str) -> Normalized:
@@ -55,7 +56,7 @@ def test_text_is_cleaned(text: str, markdown: str) -> None:
         ("word " * 100, {}, ("word " * 23).strip() + "…"),
         ("漢" * 300, {}, "漢" * 119 + "…"),
         ("x\n", {"title": "t" * 300}, "t" * (TITLE_CHARACTERS - 1) + "…"),
-        ("A 😀 B\n", {}, "A 😀 B"),  # B-L04
+        ("Ada 😀 Ben\n", {}, "Ada 😀 Ben"),  # B-L04
     ],
 )
 def test_a_title_is_chosen(text: str, metadata: dict[str, str], title: str) -> None:
@@ -100,44 +101,12 @@ def test_nothing_is_no_success(text: str) -> None:  # L-076
     assert refused.value.reason is QuarantineReason.EMPTY
 
 
-def unseen_characters() -> list[str]:
-    """security.md 2.6 and every default-ignorable code point."""
-    ranges = "00AD 034F 061C 115F-1160 17B4-17B5 180B-180F 200B-200F 2028-202E 2060-206F 2800 3164 FE00-FE0F FEFF FFA0"
-    ranges += " FFF0-FFFB 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF"
-    bounds = [part.partition("-")[::2] for part in ranges.split()]
-    return [chr(point) for first, last in bounds for point in range(int(first, 16), int(last or first, 16) + 1)]
-
-
-@pytest.mark.parametrize("place", ["{}milk", "mi{}lk", "milk{}"])
-def test_every_unseen_character_is_flagged_and_kept(place: str) -> None:  # S-027, S-028
-    missed = [f"U+{ord(one):04X}" for one in unseen_characters() if not has_unseen(place.format(one))]
-    assert missed == []
+def test_unseen_characters_are_flagged_and_kept() -> None:  # S-027
     kept = normalized("Buy mi\u200blk \U000e0049\U000e0047").markdown
     assert kept == "Buy mi\u200blk \U000e0049\U000e0047\n"
     assert normalized("Buy mi\u200blk").flags == (INVISIBLE,)
     assert normalized("fine", author="A\u202eda").flags == (INVISIBLE,)
-
-
-def test_every_format_character_is_flagged() -> None:
-    """But those that are drawn: signs that span digits or verses, and format controls of hieroglyphs and shorthand."""
-    drawn = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD, *range(0x13430, 0x13440)}
-    points = (point for point in range(0x110000) if unicodedata.category(chr(point)) == "Cf")
-    assert [hex(point) for point in points if point not in drawn and not has_unseen(f"a{chr(point)}b")] == []
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "The quick brown fox: “quotes”, dashes – and … dots",
-        "می‌خواهم کتاب‌ها را بخوانم",
-        "क्‍ष और क्‌ष",
-        "👩‍👩‍👧 family, ❤️ heart, 1️⃣ key, ☺︎ text",
-        "Ελληνικά, русский, 日本語、한국어, ไทย, עברית, العربية, ქართული, հայերեն, বাংলা",
-        "tab\tand no-break\u00a0space",
-    ],
-)
-def test_ordinary_text_is_not_flagged(line: str) -> None:  # S-028
-    assert not has_unseen(line)
+    assert normalized("❤️ fine").flags == ()
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_link_review_approve(
     # the script sent the code and forgot it
     page.wait_for_url(f"{address}/review")
     page.get_by_role("link", name="Seed storage").click()
-    expect(page.get_by_text("⟦U+202E⟧").first).to_be_visible()
+    expect(page.get_by_text("⟦U+202E RIGHT-TO-LEFT OVERRIDE⟧").first).to_be_visible()
     expect(page.get_by_text(proposal["digest"])).to_be_visible()
     # nothing is wider than a phone
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -223,10 +223,10 @@ def test_nothing_from_outside_reaches_the_terminal_as_a_command(narthex: Command
 
 
 def test_what_is_made_visible_says_which_character_it_was() -> None:
-    assert visible("a\x1b[2Jb") == "a<U+001B>[2Jb"
+    assert visible("a\x1b[2Jb") == "a⟦U+001B ESCAPE⟧[2Jb"
     assert visible("tab\tand\nline é 漢") == "tab\tand\nline é 漢"
-    assert one_line("a\nb\tc\r") == "a b c<U+000D>"
-    assert visible("\ufe0f\U000e0101\u3164") == "<U+FE0F><U+E0101><U+3164>"
+    assert one_line("a\nb\tc\r") == "a b c⟦U+000D CARRIAGE RETURN⟧"
+    assert visible("\u2800") == "⟦U+2800 BRAILLE PATTERN BLANK⟧"
 
 
 def test_a_listing_is_one_document_with_the_names_of_the_api(narthex: Commands, server: ScriptedServer) -> None:
