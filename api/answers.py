@@ -97,8 +97,21 @@ class EvidenceAnswer(Answer):
     inferred: bool
 
 
+class SourceAnswer(Answer):
+    """The captured item that a proposal was made from; ``name`` is its file name or title, ``url`` its address."""
+
+    model_config = example(item_id="itm_01jq7r3k8v2m", name="seeds.pdf", url=None, captured_at="2026-11-30T20:11:00Z")
+    item_id: str
+    name: str
+    url: str | None
+    captured_at: datetime
+
+
 class ProposalAnswer(Answer):
-    """One suggested change and its exact effect: ``after`` is the whole text that an approval of ``digest`` writes."""
+    """One suggested change and its exact effect: ``after`` is the whole text that an approval of ``digest`` writes.
+
+    ``source`` is null for what came from no item: an edit of the vault (``path`` names it) or a client's own words.
+    """
 
     model_config = example(id="prp_01jq7r3k8v2m", revision=1, state="pending", action="create_memory", digest="0" * 64)
     id: str
@@ -121,6 +134,7 @@ class ProposalAnswer(Answer):
     confidence: float
     evidence: list[EvidenceAnswer]
     flags: list[str]
+    source: SourceAnswer | None
     source_label: str
     submitted_at: datetime
     submitted_by: str

@@ -13,26 +13,24 @@ from typing import Final
 
 from starlette.datastructures import Headers
 
-from api.access import LOCAL_NAME, Caller
+from api.access import Caller
 from api.codes import RandomBytes
 from api.ports import Listener
 from api.tries import Tries
+from pipelines import credentials
 from pipelines.model.actor import Actor, ActorKind, Capability, Channel
-from pipelines.model.errors import Busy, Duplicate, Invalid, Transient, Unauthenticated
+from pipelines.model.errors import Busy, Transient, Unauthenticated
 from pipelines.model.records import OwnerSession, Token
 from pipelines.premises import Premises
 from pipelines.store import tokens
 
-COOKIE: Final = "__Host-narthex"
 OWNER_NAME: Final = "owner"
 _TOKEN: Final = "nx_"
 _SESSION: Final = "nxs_"
 _SECRET_BYTES: Final = 32
 _WRONG_A_MINUTE: Final = 120  # at one door; 256 bits are not guessed, but each guess costs a look into the database
 _BEARER: Final = re.compile(r"[Bb]earer (nxs?_[A-Za-z0-9_-]{43})", re.ASCII)
-_COOKIE_PAIR: Final = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([^;]*)")
-_RESERVED: Final = frozenset({OWNER_NAME, LOCAL_NAME, "narthexd"})
-_TOKEN_KINDS: Final = frozenset({ActorKind.CLIENT, ActorKind.AGENT})
+_COOKIE_PAIR: Final = re.compile(r"(?:^|;)[ \t]*([^;=\s]+)=([^;]*)")
 
 
 class Credentials:
@@ -43,8 +41,8 @@ class Credentials:
         self._random = random
         self._tries = Tries(premises.clock, _WRONG_A_MINUTE)
 
-    def recognise(self, headers: Headers, listener: Listener, *, cookies: bool, request_id: str) -> Caller:
-        """Who sends these headers; ``cookies`` says whether the host is one that our cookie lives on.
+    def recognise(self, headers: Headers, listener: Listener, *, cookie: str | None, request_id: str) -> Caller:
+        """Who sends these headers; ``cookie`` names the one that counts, None where the host is not one it lives on.
 
         Raises ``Unauthenticated`` for a bearer that is malformed, unknown, expired, revoked, sent twice or of another
         home, and ``Busy`` instead where too many of those came in lately. A cookie that is no longer good counts as
@@ -62,7 +60,8 @@ class Credentials:
                     "this credential is not valid here", hint="it may be expired, revoked, or of another home"
                 )
             return caller
-        secrets = _COOKIE_PAIR.findall("; ".join(headers.getlist("cookie"))) if cookies else []
+        pairs = _COOKIE_PAIR.findall("; ".join(headers.getlist("cookie")))
+        secrets = [value for name, value in pairs if name == cookie]
         if len(secrets) == 1 and _BEARER.fullmatch(f"Bearer {secrets[0]}") and secrets[0].startswith(_SESSION):
             return self._caller(secrets[0], listener, request_id, by_cookie=True) or Caller(listener)
         return Caller(listener)
@@ -77,35 +76,19 @@ class Credentials:
         lifetime: timedelta | None,
         owner: Actor,
     ) -> tuple[Token, str]:
-        """A new token and its secret, which is nowhere afterwards.
-
-        Raises ``Invalid`` for the owner's or the daemon's kind (a token never approves), for no capability and for an
-        undeclared scope; ``Duplicate`` for a name that was used before, because the name is how its work is told apart.
-        """
-        if kind not in _TOKEN_KINDS:
-            raise Invalid(f"a token cannot be of kind '{kind}': only an owner session has the owner's powers")
-        if not capabilities:
-            raise Invalid("a token needs at least one capability")
-        if scope not in self._premises.policy.scopes:
-            raise Invalid(f"there is no scope '{scope}'; declared are {', '.join(self._premises.policy.scopes)}")
-        if name in _RESERVED:
-            raise Invalid(f"the name '{name}' is taken by narthex itself")
-        now = self._premises.clock()
+        """A new token and its secret, which is nowhere afterwards. Raises like ``credentials.make_token``."""
         secret = self._secret(_TOKEN)
-        row = Token(
-            id=self._premises.ids.new("tok"),
+        token = credentials.make_token(
+            self._premises,
             name=name,
-            secret_digest=digest_secret(secret),
             kind=kind,
-            capabilities=sorted(capabilities),
+            capabilities=capabilities,
             scope=scope,
-            created_at=now,
-            expires_at=None if lifetime is None else now + lifetime,
+            lifetime=lifetime,
+            secret_digest=digest_secret(secret),
+            owner=owner,
         )
-        self._premises.database.write(
-            lambda session: tokens.add_token(session, _unused(row, tokens.list_tokens(session)), owner, now)
-        )
-        return row, secret
+        return token, secret
 
     def open_session(self, channel: Channel, request_id: str) -> tuple[str, datetime]:
         """A new owner session: its secret, and until when it is good unused. Call after a code was redeemed."""
@@ -144,7 +127,7 @@ class Credentials:
         now = self._premises.clock()
         with self._premises.database.read() as session:
             row = tokens.token_by_secret(session, digest_secret(secret), now)
-        if row is None or row.kind not in _TOKEN_KINDS:
+        if row is None or row.kind not in credentials.TOKEN_KINDS:
             return None
         token = row
         if tokens.wants_touch(token.last_used_at, now):
@@ -175,10 +158,9 @@ class Credentials:
         )
 
 
-def _unused(row: Token, existing: list[Token]) -> Token:
-    if any(token.name == row.name for token in existing):
-        raise Duplicate(f"there is or was a token called '{row.name}'", hint="choose another name")
-    return row
+def cookie_name(port: int) -> str:
+    """Cookies know no ports: without it in the name, signing in to one narthex would sign out of another."""
+    return f"__Host-narthex-{port}"
 
 
 def digest_secret(secret: str) -> str:

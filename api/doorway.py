@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from api.access import TABLE, Caller, Power, authorise
-from api.auth import csrf_matches
+from api.auth import cookie_name, csrf_matches
 from api.guard import listener_of
 from api.json_body import check_text, read_json
 from api.ports import PAGE_HOST, Listener
@@ -61,10 +61,9 @@ class DeclaredRoute(APIRoute):
 
 def _recognise(request: Request, around: Surface) -> Caller:
     listener = listener_of(request.scope)
-    cookies = listener is Listener.TCP and request.headers.get("host") == f"{PAGE_HOST}:{around.port}"
-    return around.credentials.recognise(
-        request.headers, listener, cookies=cookies, request_id=request_id(request.scope)
-    )
+    page = listener is Listener.TCP and request.headers.get("host") == f"{PAGE_HOST}:{around.port}"
+    cookie = cookie_name(around.port) if page else None
+    return around.credentials.recognise(request.headers, listener, cookie=cookie, request_id=request_id(request.scope))
 
 
 def _check_query(request: Request) -> None:

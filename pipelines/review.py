@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlmodel import Session
@@ -22,32 +20,21 @@ from pipelines.model.errors import (
 )
 from pipelines.model.failpoint import reach
 from pipelines.model.lifecycle import ItemState, ProposalState, RejectReason, Verdict
-from pipelines.model.plan import Plan
 from pipelines.model.records import Decision, Item, Proposal
 from pipelines.model.values import Evidence, SourceLabel, Stage, Suggestion
 from pipelines.preflight import dry_run
 from pipelines.premises import Premises
 from pipelines.promote import project, promote
-from pipelines.store import items, memories, proposals
+from pipelines.proposal_view import ProposalView, view
+from pipelines.store import events, items, memories, proposals
 from pipelines.store.locks import one_at_a_time
 from pipelines.store.moves import move_item, move_proposal
 from pipelines.store.pages import Page
 from pipelines.submission import Origin
 from pipelines.submission import submit as submit_suggestion
-from pipelines.vault.memory_file import parse
 
 _AGENTS_ACTIONS = frozenset({"create_memory"})
 _OURS = frozenset({"memory_id", "path", "created", "scope", "source"})
-
-
-@dataclass(frozen=True, slots=True)
-class ProposalView:
-    """A proposal with its exact effect; ``diff`` is unified, ``plan`` is what approving would do now."""
-
-    proposal: Proposal
-    plan: Plan | None
-    title: str
-    diff: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +65,7 @@ def list_proposals(
             limit=limit,
             cursor=cursor,
         )
-        return Page([_view(session, row) for row in page.rows], page.next_cursor)
+        return Page([view(session, row) for row in page.rows], page.next_cursor)
 
 
 def show(p: Premises, proposal_id: str, reader: Actor) -> ProposalView:
@@ -87,33 +74,12 @@ def show(p: Premises, proposal_id: str, reader: Actor) -> ProposalView:
         row = proposals.proposal(session, proposal_id)
         if not _may_see(reader, row):
             raise NotFound(f"there is no proposal {proposal_id}")
-        return _view(session, row)
+        return view(session, row)
 
 
 def _may_see(reader: Actor, row: Proposal | Item) -> bool:
     # by kind and name: a token may be called like a worker or a producer of ours
     return reader.is_owner or (row.actor_kind, row.actor_name) == (reader.kind, reader.name)
-
-
-def _view(session: Session, row: Proposal) -> ProposalView:
-    plan: Plan | None = None
-    if row.state is ProposalState.PENDING:
-        with suppress(Conflict):  # it turns stale when somebody decides on it
-            plan = dry_run(session, row)
-    elif row.state is ProposalState.PROMOTED:
-        plan = _promoted_plan(session, row)
-    after, before = ("", "") if plan is None else (plan.content or "", plan.before or "")
-    title = str(row.payload.get("title") or parse(after or before).title or row.path)
-    # not splitlines(): it would hide line separators that a person must see
-    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), "approved", "proposed", lineterm="")
-    return ProposalView(row, plan, title, "\n".join(lines))
-
-
-def _promoted_plan(session: Session, row: Proposal) -> Plan:
-    revisions = memories.history(session, row.memory_id)
-    made = next(revision for revision in revisions if revision.proposal_id == row.id)
-    before = next((r.content for r in revisions if r.id == row.base_revision), None)
-    return Plan(row.action, row.memory_id, row.scope, row.base_revision, row.path, before, made.content)
 
 
 def submit(
@@ -247,6 +213,12 @@ def withdraw(p: Premises, proposal_id: str, actor: Actor) -> ProposalView:
 
     p.database.write(take_back)
     return show(p, proposal_id, actor)
+
+
+def note_refused(p: Premises, actor: Actor, *, because: str, program: str) -> None:
+    """Records that a program of this machine would not let its user approve; changes nothing else."""
+    now, reason = p.clock(), f"{because}: {program}"
+    p.database.write(lambda session: events.append(session, actor, "approval_refused", "approval", now=now, reason=reason))
 
 
 def _decidable(

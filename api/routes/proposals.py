@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Request
 from starlette.responses import JSONResponse
 
-from api.answers import DecisionAnswer, EvidenceAnswer, ProposalAnswer
+from api.answers import DecisionAnswer, EvidenceAnswer, ProposalAnswer, SourceAnswer
 from api.doorway import DeclaredRoute
 from api.idempotency import answer_once
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Listing, cursor_of, last_id
@@ -19,12 +19,13 @@ from pipelines import review
 from pipelines.model.errors import Invalid, PreconditionMissing, RevisionMoved
 from pipelines.model.identity import check_id
 from pipelines.model.lifecycle import ProposalState, RejectReason
-from pipelines.review import Decided, ProposalView
+from pipelines.proposal_view import ProposalView
+from pipelines.review import Decided
 
 router = APIRouter(route_class=DeclaredRoute, tags=["proposals"], prefix="/v1/proposals")
 
 _STRONG_TAG: Final = re.compile(r'"([1-9][0-9]{0,8})"')
-_VIEWED: Final = {"digest", "title", "before", "after", "diff", "evidence", "submitted_by"}
+_VIEWED: Final = {"digest", "title", "before", "after", "diff", "evidence", "source", "submitted_by"}
 _SAME_NAME: Final = set(ProposalAnswer.model_fields) - _VIEWED
 IfMatch = Annotated[str | None, Header(description='the quoted revision that was seen, as in "3"')]
 
@@ -132,6 +133,7 @@ def proposal_answer(view: ProposalView) -> ProposalAnswer:
         after=None if plan is None else plan.content,
         diff=view.diff,
         evidence=[EvidenceAnswer(**evidence) for evidence in row.evidence],
+        source=None if view.source is None else SourceAnswer.model_validate(view.source),
         submitted_by=row.actor_name,
     )
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starlette.responses import HTMLResponse
-
-from api.web.looks import stamp
-from api.web.render import page
+from api.web.looks import is_risky
 from api.web.shown import Piece, Shown, pieces, show
-from api.web.words import ITEM_STATE, NEXT_STEP, PROPOSAL_STATE, REASON, SOURCE, action_words, flag_words
-from pipelines import review
-from pipelines.model.actor import Actor
-from pipelines.model.errors import Conflict
+from api.web.words import EFFECT, ITEM_STATE, NEXT_STEP, SOURCE, VAULT_EDIT, change_words, flag_words, moment
 from pipelines.model.lifecycle import ProposalState
 from pipelines.model.records import Item, Proposal
-from pipelines.premises import Premises
-from pipelines.review import ProposalView
-from pipelines.store import items
+from pipelines.model.values import SourceLabel
+from pipelines.proposal_view import ProposalView
 
 _RATIONALE_CHARACTERS: Final = 300  # an agent's own words are capped: they are a claim, not the text
+_DIFF_TAGS: Final = {"+": "ins", "-": "del"}
+_DIFF_HEADER: Final = 2  # the first two lines name the sides; they are no content
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    """Where a proposal comes from, in words and in what others called it."""
+
+    lead: str
+    name: Shown | None = None
+    url: Shown | None = None
+    captured: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,9 @@ class Entry:
     id: str
     title: Shown
     path: Shown
-    action: str
-    submitted_by: str
-    submitted_at: str
+    change: str
+    origin: From
+    submitted: str
     flags: list[str]
     problem: str
 
@@ -47,15 +51,17 @@ class ItemEntry:
     state: str
     problem: str
     next_step: str
-    captured_at: str
+    captured: str
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a diff; ``tag`` is the element that says what happened to it."""
+    """One line of a diff; ``tag`` is the element that says what happened to it, ``sign`` the character that does."""
 
     tag: str
+    sign: str
     pieces: tuple[Piece, ...]
+    note: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +69,20 @@ class QuoteShown:
     """A quote beside the text."""
 
     shown: Shown
-    item_id: str
-    start: int
-    end: int
+    place: str
     inferred: bool
 
 
 def entry(view: ProposalView) -> Entry:
-    """For the list: what it is, not what it says."""
+    """For the list: what it is and where from, not what it says."""
     row = view.proposal
     return Entry(
         id=row.id,
         title=show(view.title),
         path=show(row.path),
-        action=action_words(row.action),
-        submitted_by=row.actor_name,
-        submitted_at=row.submitted_at.isoformat(timespec="minutes"),
+        change=change_words(row.action),
+        origin=origin(view),
+        submitted=moment(row.submitted_at),
         flags=[flag_words(flag) for flag in row.flags],
         problem=row.problem,
     )
@@ -92,86 +96,72 @@ def item_entry(row: Item) -> ItemEntry:
         state=ITEM_STATE[row.state],
         problem=row.problem,
         next_step="" if row.quarantine_reason is None else NEXT_STEP[row.quarantine_reason],
-        captured_at=row.captured_at.isoformat(timespec="minutes"),
+        captured=moment(row.captured_at),
     )
 
 
-def answer(
-    premises: Premises,
-    proposal_id: str,
-    owner: Actor,
-    csrf: str,
-    *,
-    notice: str = "",
-    moved: Conflict | None = None,
-) -> HTMLResponse:
-    """The page of one proposal as it is now. ``moved``: a decision was refused, nothing was changed by it."""
-    view = review.show(premises, proposal_id, owner)
-    row = view.proposal
-    problem = ""
-    if moved is not None:
-        problem = f"{moved.title}: {moved.message}. Nothing was changed; this is what there is now."
-    return page(
-        "proposal.html",
-        200 if moved is None else moved.status,
-        csrf=csrf,
-        notice=notice,
-        problem=problem,
-        row=row,
-        title=show(view.title),
-        path=show(row.path),
-        action=action_words(row.action),
-        state=PROPOSAL_STATE[row.state],
-        rejectable=row.state in (ProposalState.PENDING, ProposalState.STALE),
-        evidence=[_quote(quote) for quote in row.evidence],
-        flags=[flag_words(flag) for flag in row.flags],
-        source=SOURCE[row.source_label],
-        rationale=show(row.rationale[:_RATIONALE_CHARACTERS]) if row.rationale else None,
-        reasons=[(code.value, words) for code, words in REASON.items()],
-        shown_at=stamp(csrf, row.id, row.revision, premises.clock()),
-        **_effect(view),
-        **_origin(premises, row),
-    )
+def origin(view: ProposalView) -> From:
+    """The file or link that it was made from, else whose words or which note it is."""
+    row, source = view.proposal, view.source
+    if source is not None:
+        named = source.url is not None and source.name != source.url
+        url = show(source.url) if named and source.url is not None else None
+        return From("from", show(source.name), url, moment(source.captured_at))
+    if row.source_label is SourceLabel.VAULT:
+        return From(VAULT_EDIT.get(row.action, "an edit in the vault, outside narthex"))
+    if row.source_label is SourceLabel.OWNER:
+        return From("your own words")
+    return From("in the words of", show(row.actor_name))
 
 
-def _effect(view: ProposalView) -> dict[str, Any]:
-    """What an approval would store, and whether one is possible."""
-    plan = view.plan
+def card(view: ProposalView) -> dict[str, Any]:
+    """One proposal in full: what an approval would store, and all that is known of where it comes from."""
+    row, plan = view.proposal, view.plan
+    lines = _diff(view.diff)
+    after = None if plan is None or plan.content is None else show(plan.content)
     return {
-        "decidable": view.proposal.state is ProposalState.PENDING and plan is not None,
-        "diff": [] if plan is None or plan.before is None else _diff(plan.before, plan.content or ""),
-        "after": None if plan is None or plan.content is None else show(plan.content),
+        "row": row,
+        "title": show(view.title),
+        "path": show(row.path),
+        "change": change_words(row.action),
+        "origin": origin(view),
+        "effect": EFFECT.get(row.action, "Approving changes"),
+        "decidable": row.state is ProposalState.PENDING and plan is not None,
+        "risky": is_risky(row.action, row.flags) or bool(after and after.hidden),
+        # of a new memory the whole text stands there anyway
+        "diff": lines if plan is not None and plan.before is not None else [],
+        "compared": _compared(row),
+        "added": sum(line.tag == "ins" for line in lines),
+        "removed": sum(line.tag == "del" for line in lines),
+        "after": after,
+        "evidence": [_quote(quote, row) for quote in row.evidence],
+        "flags": [flag_words(flag) for flag in row.flags],
+        "source_words": SOURCE[row.source_label],
+        "submitted": moment(row.submitted_at),
+        "rationale": show(row.rationale[:_RATIONALE_CHARACTERS]) if row.rationale else None,
     }
 
 
-def _origin(premises: Premises, row: Proposal) -> dict[str, Any]:
-    """The item that it was made from, if any."""
-    if row.item_id is None:
-        return {"item": None, "item_name": None, "item_url": None}
-    with premises.database.read() as session:
-        item = items.item(session, row.item_id)
-    return {"item": item, "item_name": show(item.name), "item_url": None if item.url is None else show(item.url)}
+def _compared(row: Proposal) -> str:
+    if row.state is ProposalState.PROMOTED:
+        return "the text before it"
+    if row.action == "adopt_note":
+        return "the note in the vault now, which nobody has reviewed"
+    return "the approved text"
 
 
-def next_place(premises: Premises, owner: Actor, done: str) -> str:
-    """Where a decision leads: to the next proposal, or to the list when nothing waits."""
-    waiting = review.list_proposals(premises, owner, state=ProposalState.PENDING, limit=1)
-    return f"/review/{waiting.rows[0].proposal.id}?done={done}" if waiting.rows else f"/review?done={done}"
+def _diff(diff: str) -> list[DiffLine]:
+    lines = diff.split("\n")[_DIFF_HEADER:]
+    return [_diff_line(line) for line in lines]
 
 
-def _diff(before: str, after: str) -> list[DiffLine]:
-    # lines end at LF only: at any other line end a hidden character would fall out of sight
-    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="")
-    tags = {"+": "ins", "-": "del"}
-    # the first two lines name the sides; they are no content
-    return [DiffLine(tags.get(line[:1], "span"), pieces(line)) for line in list(lines)[2:]]
+def _diff_line(line: str) -> DiffLine:
+    if line.startswith(("@@", "\\")):  # where a hunk is, and that a line has no end: said about the text, not in it
+        return DiffLine("span", "", pieces(line), note=True)
+    return DiffLine(_DIFF_TAGS.get(line[:1], "span"), line[:1], pieces(line[1:]), note=False)
 
 
-def _quote(quote: dict[str, object]) -> QuoteShown:
-    return QuoteShown(
-        shown=show(str(quote["quote"])),
-        item_id=str(quote["item_id"]),
-        start=int(str(quote["start"])),
-        end=int(str(quote["end"])),
-        inferred=bool(quote["inferred"]),
-    )
+def _quote(quote: dict[str, object], row: Proposal) -> QuoteShown:
+    place = "the source" if quote["item_id"] == row.item_id else str(quote["item_id"])
+    characters = f"characters {quote['start']} to {quote['end']}"
+    return QuoteShown(show(str(quote["quote"])), f"{place}, {characters}", bool(quote["inferred"]))

@@ -8,19 +8,18 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-from api.auth import COOKIE
+from api.auth import cookie_name
 from api.doorway import DeclaredRoute
 from api.paging import DEFAULT_LIMIT, Cursor, cursor_of, last_id
 from api.ports import Listener
 from api.problems import request_id
 from api.surface import Acting, Asking, Here, Surface
 from api.web import card
-from api.web.looks import shown_ms
+from api.web.deciding import Desk, Seen, decide, proposal_page
 from api.web.render import HERE, page
-from api.web.words import DONE
 from pipelines import process, review
 from pipelines.model.actor import Actor, Channel
-from pipelines.model.errors import Broken, Busy, Conflict, Unauthenticated
+from pipelines.model.errors import Broken, Busy, Unauthenticated
 from pipelines.model.identity import check_id
 from pipelines.model.lifecycle import ItemState, ProposalState, RejectReason
 from pipelines.model.records import Item
@@ -56,7 +55,7 @@ def enter_code(here: Here, request: Request, code: Field) -> Response:
         return page("login.html", error.status, problem=f"{error.message}; {error.hint}")
     secret, _ = here.credentials.open_session(Channel.PAGE, request_id(request.scope))
     answer = RedirectResponse("/review", 303)
-    answer.set_cookie(COOKIE, secret, path="/", secure=True, httponly=True, samesite="strict")
+    answer.set_cookie(cookie_name(here.port), secret, path="/", secure=True, httponly=True, samesite="strict")
     return answer
 
 
@@ -67,12 +66,12 @@ def leave_session(here: Here, caller: Asking, owner: Acting) -> Response:
         raise Broken("an owner without a session reached a page")
     here.credentials.close_session(caller.session_id, owner)
     answer = RedirectResponse("/login", 303)
-    answer.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="strict")
+    answer.delete_cookie(cookie_name(here.port), path="/", secure=True, httponly=True, samesite="strict")
     return answer
 
 
 @router.get("/review", operation_id="open_review")
-def open_review(here: Here, caller: Asking, owner: Acting, cursor: Cursor = None, done: str = "") -> Response:
+def open_review(here: Here, caller: Asking, owner: Acting, cursor: Cursor = None) -> Response:
     """What waits for a decision, newest first, and what is out of date."""
     shown = review.list_proposals(
         here.premises, owner, state=ProposalState.PENDING, limit=DEFAULT_LIMIT, cursor=last_id(cursor, "prp")
@@ -84,15 +83,14 @@ def open_review(here: Here, caller: Asking, owner: Acting, cursor: Cursor = None
         entries=[card.entry(view) for view in shown.rows],
         next_cursor=cursor_of(shown.next_cursor),
         stale=[card.entry(view) for view in stale.rows],
-        notice=DONE.get(done, ""),
     )
 
 
 @router.get("/review/{proposal_id}", operation_id="open_proposal")
-def open_proposal(proposal_id: str, here: Here, caller: Asking, owner: Acting, done: str = "") -> Response:
-    """One proposal with exactly the text that an approval would store."""
-    check_id(proposal_id, "prp")
-    return card.answer(here.premises, proposal_id, owner, caller.csrf, notice=DONE.get(done, ""))
+def open_proposal(proposal_id: str, here: Here, caller: Asking, owner: Acting, file: str = "") -> Response:
+    """One proposal with exactly the text that an approval would store, or what was decided about it."""
+    desk = Desk(here, caller, owner)
+    return proposal_page(desk, check_id(proposal_id, "prp"), written=file != "later")
 
 
 @router.post("/review/{proposal_id}/approve", operation_id="approve_on_page")
@@ -105,17 +103,15 @@ def approve_on_page(
     digest: Field,
     shown_at: Field,
 ) -> Response:
-    """Approves what the form showed; when the world moved, shows what there is now and approves nothing."""
-    check_id(proposal_id, "prp")
-    look = shown_ms(shown_at, caller.csrf, proposal_id, revision, here.premises.clock())
-    try:
-        decided = review.approve(
+    """Approves what the form showed, once it was shown long enough; when the world moved, approves nothing."""
+
+    def approve(look: int) -> bool:
+        return review.approve(
             here.premises, proposal_id, revision=revision, digest=digest, shown_ms=look, owner=owner
-        )
-    except Conflict as moved:
-        return card.answer(here.premises, proposal_id, owner, caller.csrf, moved=moved)
-    here.daemon.wake()
-    return RedirectResponse(card.next_place(here.premises, owner, "approved" if decided.projected else "kept"), 303)
+        ).projected
+
+    seen = Seen(proposal_id, revision, digest, shown_at)
+    return decide(Desk(here, caller, owner), seen, ProposalState.PROMOTED, approve)
 
 
 @router.post("/review/{proposal_id}/reject", operation_id="reject_on_page")
@@ -129,10 +125,9 @@ def reject_on_page(
     shown_at: Field,
     reason_code: Annotated[RejectReason, Form()] = RejectReason.UNSPECIFIED,
 ) -> Response:
-    """Rejects what the form showed."""
-    check_id(proposal_id, "prp")
-    look = shown_ms(shown_at, caller.csrf, proposal_id, revision, here.premises.clock())
-    try:
+    """Rejects what the form showed, once it was shown long enough."""
+
+    def reject(look: int) -> bool:
         review.reject(
             here.premises,
             proposal_id,
@@ -142,10 +137,10 @@ def reject_on_page(
             owner=owner,
             code=reason_code,
         )
-    except Conflict as moved:
-        return card.answer(here.premises, proposal_id, owner, caller.csrf, moved=moved)
-    here.daemon.wake()
-    return RedirectResponse(card.next_place(here.premises, owner, "rejected"), 303)
+        return True
+
+    seen = Seen(proposal_id, revision, digest, shown_at)
+    return decide(Desk(here, caller, owner), seen, ProposalState.REJECTED, reject)
 
 
 @router.get("/inbox", operation_id="open_inbox")

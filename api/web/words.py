@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
@@ -58,20 +59,73 @@ SOURCE: Final[Mapping[SourceLabel, str]] = MappingProxyType(
         SourceLabel.VAULT: "an edit in the vault, outside narthex",
     }
 )
-DONE: Final[Mapping[str, str]] = MappingProxyType(
+CHANGE: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "approved": "Approved: it is a memory now, and its file is in the vault.",
-        "kept": "Approved. Its file in the vault was changed outside and stays as it is; that edit becomes a proposal.",
-        "rejected": "Rejected: the same will not be proposed again.",
+        "create_memory": "New memory",
+        "adopt_note": "Note becomes a memory",
+        "revise_memory": "Change of a memory",
+        "retract_memory": "Removal of a memory",
+    }
+)
+VAULT_EDIT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "adopt_note": "a note that was put into the vault, outside narthex",
+        "revise_memory": "its file was edited in the vault, outside narthex",
+        "retract_memory": "its file was deleted from the vault, outside narthex",
+    }
+)
+# each is followed by the path of the file
+EFFECT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "create_memory": "Approving stores the text below as a memory, in the new file",
+        "adopt_note": "Approving makes your note a memory; its text stays, a line with an id is put into",
+        "revise_memory": "Approving replaces the approved text of",
+        "retract_memory": "Approving removes this memory: it is no longer found, and this file leaves the vault:",
+    }
+)
+DECIDED: Final[Mapping[ProposalState, str]] = MappingProxyType(
+    {
+        ProposalState.PROMOTED: "Approved",
+        ProposalState.REJECTED: "Rejected",
+        ProposalState.WITHDRAWN: "Taken back",
+    }
+)
+# each is followed by the path
+APPROVED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "create_memory": "It is now a memory at",
+        "adopt_note": "It is now a memory at",
+        "revise_memory": "It has its new text now, at",
+        "retract_memory": "It is no longer a memory, and this file has left the vault:",
+    }
+)
+REJECTED: Final = "The same will not be proposed again for"
+KEPT: Final = "It stays a memory, at"
+NOT_WRITTEN: Final = (
+    "The file does not hold it yet: it was changed outside narthex, and that edit becomes a proposal, "
+    "or it cannot be written at the moment."
+)
+_FLAG: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "invisible_characters": "the source holds characters that cannot be seen",
+        "partial": "a part of the source could not be read",
+        "link_only": "only the address was captured, not what is there",
+        "encoding_repaired": "letters of the source were repaired",
+        "cut": "cut: the source is longer than a memory may be",
     }
 )
 
 
-def action_words(action: str) -> str:
-    """The kind of change, as words: ``create_memory`` reads "create memory"."""
-    return action.replace("_", " ")
+def change_words(action: str) -> str:
+    """The kind of change in words; an unknown one reads as it is called."""
+    return CHANGE.get(action, action.replace("_", " "))
 
 
 def flag_words(flag: str) -> str:
     """A flag as words; an unknown one is shown as it is, never dropped."""
-    return flag.replace("_", " ").replace(":", ": ")
+    return _FLAG.get(flag, flag.replace("_", " ").replace(":", ": "))
+
+
+def moment(time: datetime) -> str:
+    """To the minute, in UTC like every time of narthex."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -107,7 +107,7 @@ def test_the_page_approves_in_a_real_browser(running: Narthexd) -> None:  # F-07
         page.get_by_role("link", name="Moss").first.click()
         assert "Moss wants shade" in page.content()
         page.get_by_role("button", name=re.compile("approve", re.IGNORECASE)).click()
-        page.wait_for_url("**/review*")
+        page.get_by_role("heading", name="Approved: Moss").wait_for()
         until(lambda: (running.home.vault / "Notes" / "Moss.md").is_file())
         browser.close()
     assert problems == []

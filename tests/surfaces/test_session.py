@@ -159,14 +159,14 @@ def test_secrets_elsewhere_are_no_credential(rig: Rig) -> None:  # S-017
     secret = rig.owner()["Authorization"].removeprefix("Bearer ")
     assert rig.tcp.get(f"/v1/items?token={secret}&access_token={secret}").status_code == 401
     # the cookie counts on the page's name only
-    cookie = {"Cookie": f"__Host-narthex={secret}"}
+    cookie = {"Cookie": f"__Host-narthex-6278={secret}"}
     assert rig.tcp.get("/v1/items", headers=cookie).status_code == 401
     assert rig.unix.get("/v1/items", headers=cookie).status_code == 401
     assert rig.page.get("/v1/items", headers=cookie).status_code == 200
-    twice = {"Cookie": f"__Host-narthex={secret}; __Host-narthex={secret}"}
+    twice = {"Cookie": f"__Host-narthex-6278={secret}; __Host-narthex-6278={secret}"}
     assert rig.page.get("/v1/items", headers=twice).status_code == 401
     token = rig.token("client", "read")["secret"]
-    assert rig.page.get("/v1/memories", headers={"Cookie": f"__Host-narthex={token}"}).status_code == 401
+    assert rig.page.get("/v1/memories", headers={"Cookie": f"__Host-narthex-6278={token}"}).status_code == 401
 
 
 def test_no_secret_is_stored(rig: Rig) -> None:
