@@ -284,15 +284,12 @@ class DropFolder:
     def _sentences(self, copying: list[str], now: float) -> str:
         """What the readiness check adds."""
         kept, stuck = self._kept.count(), self._kept.count(stuck=True)
-        said = [f"{len(self._table)} files are settling or waiting"]
-        if self._read_only:
-            said.append(f"the folder is read-only: {kept} files were looked at and stay")
-        elif self._intake.keeping:
-            said.append(f"{kept} files were looked at and stay")
-        elif stuck:
-            said.append(f"{stuck} files may not be moved away")
+        said = [f"settling or waiting: {len(self._table)}"]
+        said += ["the folder is read-only"] if self._read_only else []
+        said += [f"looked at and staying: {kept}"] if self._intake.keeping else []
+        said += [f"not to be moved away: {stuck}"] if stuck and not self._intake.keeping else []
         later = [one.look_at - now for one in self._table.waiting() if one.tries and not one.claimed]
         if later:
-            said.append(f"{len(later)} are tried again, the next in {max(0.0, min(later)):.0f} s")
+            said.append(f"to be tried again: {len(later)}, the next in {max(0.0, min(later)):.0f} s")
         said += [f"copying a file: {share}" for share in copying]
         return "".join(f"; {one}" for one in said)

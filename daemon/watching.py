@@ -49,7 +49,7 @@ _ELSEWHERE: Final = frozenset(
 _FUSE: Final = "fuse."  # any program may stand behind one of these; fuseblk is a local disk
 _INOTIFY: Final = "anon_inode:inotify"
 _MOUNTS: Final = Path("/proc/self/mountinfo")
-_FIRST_PAUSE: Final = 10.0  # seconds until a watch that could not be had is asked for again
+_FIRST_PAUSE: Final = 5.0  # seconds until a watch that could not be had is asked for again
 _LONGEST_PAUSE: Final = 300.0
 
 MakeObserver = Callable[[], BaseObserver]
@@ -142,7 +142,7 @@ class Watch(FileSystemEventHandler):
         """Puts ``problem`` together."""
         where = elsewhere_below(self._root, self._mounts)
         reasons = [self._refused] if self._refused else []
-        reasons += [f"{missed} folders have no watch, the system gives no more"] if missed else []
+        reasons += [f"folders without a watch: {missed}"] if missed else []
         reasons += [f"{kind} tells nothing of what other machines write" for kind in sorted(set(where.values()))]
         self.problem = f"polling, {'; '.join(reasons)}" if reasons else ""
 

@@ -28,7 +28,7 @@ def test_a_kept_file_stays_and_is_captured_once_over_restarts(drop: DropRig) -> 
         if forgotten:
             drop.kept_at.unlink()
         with drop.running(mode=KEEP) as folder:
-            until(lambda: "2 files were looked at and stay" in folder.check().detail)
+            until(lambda: "looked at and staying: 2" in folder.check().detail)
             folder.rescan()
             (drop.root / "c.txt").write_text(f"c {forgotten}", "utf-8")
             until(lambda wanted=3 + forgotten: len(drop.items()) == wanted)  # type: ignore[misc]
@@ -62,7 +62,7 @@ def test_equal_kept_files_are_one_item_and_one_duplicate(drop: DropRig) -> None:
         (drop.root / name).write_text("a\n", "utf-8")
     for _ in range(3):
         with drop.running(mode=KEEP) as folder:
-            until(lambda: "2 files were looked at and stay" in folder.check().detail)
+            until(lambda: "looked at and staying: 2" in folder.check().detail)
     assert sorted(item.state for item in drop.items()) == ["duplicate", "fetched"]
 
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_taken_in_is_said_once_and_stays(drop: DropRig) -> None:
         file.truncate(2**40)
     for _ in range(2):
         with drop.running(mode=KEEP) as folder:
-            until(lambda: "2 files were looked at and stay" in folder.check().detail)
+            until(lambda: "looked at and staying: 2" in folder.check().detail)
             until(lambda: "`huge.bin` not taken in" in drop.status())
     assert drop.status().count("not taken in") == 2
     assert drop.left_in_root() == ["huge.bin", "link"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
 from pathlib import Path
 
 import pytest
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
 
 from daemon.watching import Watch, elsewhere_below
 from tests.daemon.drop_rig import deaf
@@ -49,6 +52,54 @@ def test_a_watch_that_is_not_to_be_had_is_admitted(tmp_path: Path) -> None:  # B
     watch.stop()
 
 
+def test_a_watch_is_asked_for_again_after_growing_pauses(tmp_path: Path) -> None:  # B-W20
+    asked: list[float] = []
+    free = threading.Event()
+    now = 0.0
+
+    def observer() -> BaseObserver:
+        asked.append(now)
+        if not free.is_set():
+            raise OSError(errno.EMFILE, "inotify instance limit reached")
+        return Observer()
+
+    watch = Watch(tmp_path, threading.Event(), observer)
+    watch.start()
+    for moment in range(1, 100):
+        now = float(moment)
+        watch.listed(now)
+    assert watch.problem == "polling, no watch to be had (inotify instance limit reached)"
+    assert asked == [0.0, 1.0, 6.0, 16.0, 36.0, 76.0]
+    free.set()
+    try:
+        watch.listed(200.0)
+        assert watch.problem == ""
+        (tmp_path / "a.txt").touch()
+        until(lambda: ("a.txt",) in watch.heard)
+    finally:
+        watch.stop()
+
+
+def test_a_folder_that_got_no_watch_is_noticed(tmp_path: Path) -> None:  # B-W20: silent loss is the worst answer
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    watch = Watch(tmp_path, threading.Event())
+    watch.start()
+    try:
+        folders = {tmp_path.stat().st_ino, inner.stat().st_ino}
+        for moment in (0.0, 60.0):
+            watch.listed(moment, folders)
+            assert watch.problem == ""
+        watch.listed(120.0, folders | {2**62})  # new: its watch may be on its way
+        assert watch.problem == ""
+        watch.listed(180.0, folders | {2**62})
+        assert watch.problem == "polling, folders without a watch: 1"
+        watch.listed(240.0, folders)
+        assert watch.problem == ""
+    finally:
+        watch.stop()
+
+
 MOUNTS = (
     "21 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
     "30 21 0:40 / /mnt/share rw - cifs //nas/share rw\n"
@@ -76,3 +127,21 @@ def test_what_others_write_is_read_from_the_mounts(tmp_path: Path, path: str, ki
     mounts = tmp_path / "mountinfo"
     mounts.write_text(MOUNTS, "utf-8")
     assert sorted(elsewhere_below(Path(path), mounts).values()) == kinds
+
+
+def test_a_remote_folder_below_a_local_one_is_polled_and_the_rest_is_heard(tmp_path: Path) -> None:  # B-W08
+    (tmp_path / "drop" / "nas").mkdir(parents=True)
+    mounts = tmp_path / "mountinfo"
+    local = "21 1 254:0 / / rw - ext4 /dev/vda rw\n"
+    mounts.write_text(f"{local}30 21 0:40 / {tmp_path}/drop/nas rw - nfs4 nas:/x rw\n", "utf-8")
+    watch = Watch(tmp_path / "drop", threading.Event(), mounts=mounts)
+    watch.start()
+    try:
+        assert watch.problem == "polling, nfs4 tells nothing of what other machines write"
+        (tmp_path / "drop" / "local.txt").touch()
+        until(lambda: ("local.txt",) in watch.heard)
+        mounts.write_text(local, "utf-8")
+        watch.listed(60.0)
+        assert watch.problem == ""  # it was unmounted
+    finally:
+        watch.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 
 from daemon.drop.probe import Signature
 from daemon.drop.settle import Candidate, SettlingTable, Verdict
@@ -71,6 +72,34 @@ def test_pauses_after_faults_grow_and_end_with_a_change() -> None:  # B-W05
         pauses.append((table.next_look() or 0.0) - now)
     assert pauses == [5.0, 20.0, 80.0, 300.0, 300.0, 300.0]
     assert (table.waiting()[0].why, table.waiting()[0].tries) == ("busy", 6)
+
+
+def test_what_is_touched_for_ever_is_taken_some_time() -> None:  # S-052
+    table = SettlingTable(1.0)
+    table.listed(("a",), 0.0)
+    now, verdict = 0.0, Verdict.WAIT
+    while verdict is Verdict.WAIT and now < 60.0:
+        now = table.next_look() or 0.0
+        verdict = table.judge(only(table, now), seen(changed=int(now * 10) + 1), now)  # new times at every look
+    assert verdict is Verdict.READY
+    assert 9.0 <= now <= 13.0
+
+
+def test_what_goes_on_growing_is_waited_for() -> None:  # S-047
+    table = SettlingTable(1.0)
+    table.listed(("a",), 0.0)
+    for size in range(1, 100):
+        now = table.next_look() or 0.0
+        assert table.judge(only(table, now), seen(size, size), now) is Verdict.WAIT
+
+
+def test_other_permissions_are_no_news() -> None:  # S-052: attribute-only events
+    table = SettlingTable(1.0)
+    table.listed(("a",), 0.0)
+    before = seen()
+    table.judge(only(table, 0.0), before, 0.0)
+    after = replace(before, mode=stat.S_IFREG | 0o644, moved_ns=99)
+    assert table.judge(only(table, 1.0), after, 1.0) is Verdict.READY
 
 
 def test_what_is_gone_or_a_folder_is_forgotten() -> None:
