@@ -13,6 +13,8 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from api.access import LOCAL_NAME
+from api.auth import OWNER_NAME
 from api.problems import StillRunning
 from pipelines.model.actor import Actor
 from pipelines.model.errors import Invalid
@@ -57,7 +59,15 @@ def idempotency_key(request: Request) -> str | None:
 def source_key(request: Request, actor: Actor) -> str | None:
     """Identity of a capture with a key: a repetition finds its item even if the first answer was never stored."""
     key = idempotency_key(request)
-    return None if key is None else f"api:{actor.name}:{key}"
+    if key is None:
+        return None
+    # the command line queues what it could not send, or had sent without an answer: the queue is read as the owner's
+    return local_key(key) if actor.name in (OWNER_NAME, LOCAL_NAME) else f"api:{actor.name}:{key}"
+
+
+def local_key(key: str) -> str:
+    """The same for what the owner's command line sends and for what it leaves in the queue."""
+    return f"queue:{key}"
 
 
 def body_digest(request: Request, content: bytes) -> str:

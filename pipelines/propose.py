@@ -7,7 +7,7 @@ from sqlmodel import Session
 from pipelines.model.actor import Actor, ActorKind
 from pipelines.model.errors import Duplicate
 from pipelines.model.records import Item, Proposal
-from pipelines.model.values import Normalized, SourceLabel, Suggestion
+from pipelines.model.values import ItemKind, Normalized, SourceLabel, Suggestion
 from pipelines.premises import Premises
 from pipelines.producers import producers
 from pipelines.submission import Origin, submit
@@ -31,7 +31,7 @@ def suggestions_for(p: Premises, item: Item, text: Normalized) -> list[tuple[str
 
 def label_of(item: Item) -> SourceLabel:
     """How far the text of an item is to be trusted: only the owner's own words are the owner's."""
-    if item.actor_kind is ActorKind.OWNER and (item.kind != "text" or item.url):
+    if item.actor_kind is ActorKind.OWNER and (item.kind is not ItemKind.TEXT or item.url):
         return SourceLabel.CAPTURED
     return _LABELS[item.actor_kind]
 

@@ -217,8 +217,12 @@ def withdraw(p: Premises, proposal_id: str, actor: Actor) -> ProposalView:
 
 def note_refused(p: Premises, actor: Actor, *, because: str, program: str) -> None:
     """Records that a program of this machine would not let its user approve; changes nothing else."""
-    now, reason = p.clock(), f"{because}: {program}"
-    p.database.write(lambda session: events.append(session, actor, "approval_refused", "approval", now=now, reason=reason))
+
+    def append(session: Session) -> None:
+        reason = f"{because}: {program}"
+        events.append(session, actor, "approval_refused", "approval", now=p.clock(), reason=reason)
+
+    p.database.write(append)
 
 
 def _decidable(

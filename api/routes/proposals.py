@@ -10,17 +10,18 @@ from starlette.responses import JSONResponse
 
 from api.answers import DecisionAnswer, EvidenceAnswer, ProposalAnswer, SourceAnswer
 from api.doorway import DeclaredRoute
-from api.idempotency import answer_once
+from api.idempotency import answer_once, idempotency_key
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Listing, cursor_of, last_id
 from api.routes.decisions import decision_answer
 from api.schemas import DecideProposal, Empty, SubmitProposal
-from api.surface import Acting, Here
+from api.surface import Acting, Here, Surface
 from pipelines import review
-from pipelines.model.errors import Invalid, PreconditionMissing, RevisionMoved
+from pipelines.model.errors import Invalid, PreconditionMissing, RevisionMoved, StaleState
 from pipelines.model.identity import check_id
 from pipelines.model.lifecycle import ProposalState, RejectReason
 from pipelines.proposal_view import ProposalView
 from pipelines.review import Decided
+from pipelines.store import memories, proposals
 
 router = APIRouter(route_class=DeclaredRoute, tags=["proposals"], prefix="/v1/proposals")
 
@@ -95,6 +96,15 @@ def decide_proposal(
     seen = _revision_seen(body.revision, if_match)
 
     def decide() -> tuple[int, DecisionAnswer]:
+        try:
+            return answered()
+        except StaleState:
+            first = None if idempotency_key(request) is None else _decided_before(here, proposal_id, seen, body)
+            if first is None:
+                raise
+            return 200, first
+
+    def answered() -> tuple[int, DecisionAnswer]:
         shown = {"revision": seen, "shown_ms": body.shown_ms}
         if body.action == "approve":
             decided = review.approve(here.premises, proposal_id, digest=body.digest, owner=owner, **shown)
@@ -141,6 +151,21 @@ def proposal_answer(view: ProposalView) -> ProposalAnswer:
 def decided_answer(decided: Decided, view: ProposalView) -> DecisionAnswer:
     """The decision that was just made."""
     return decision_answer(decided.decision, decided.path or view.proposal.path)
+
+
+def _decided_before(here: Surface, proposal_id: str, seen: int, body: DecideProposal) -> DecisionAnswer | None:
+    """The same decision, when it was made but its answer was never kept: the process may end between the two.
+
+    Looks at the newest only: who did not get an answer asks again soon.
+    """
+    with here.premises.database.read() as session:
+        for row in proposals.list_decisions(session, limit=200, cursor=None).rows:
+            if row.proposal_id == proposal_id:
+                same = (row.verdict, row.digest, row.proposal_revision) == (body.action, body.digest, seen)
+                memory = None if row.memory_id is None else memories.find_memory(session, row.memory_id)
+                path = proposals.proposal(session, proposal_id).path if memory is None else memory.path
+                return decision_answer(row, path) if same else None
+    return None
 
 
 def _revision_seen(revision: int | None, if_match: str | None) -> int:

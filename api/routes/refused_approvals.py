@@ -8,7 +8,7 @@ from api.doorway import DeclaredRoute
 from api.schemas import RefusedApproval
 from api.standing import Recorded
 from api.surface import Acting, Here
-from pipelines.store import events
+from pipelines import review
 
 router = APIRouter(route_class=DeclaredRoute, tags=["events"], prefix="/v1/refused-approvals")
 
@@ -16,9 +16,5 @@ router = APIRouter(route_class=DeclaredRoute, tags=["events"], prefix="/v1/refus
 @router.post("", operation_id="report_refused_approval", status_code=202)
 def report_refused_approval(body: RefusedApproval, here: Here, actor: Acting) -> Recorded:
     """Appends one event."""
-    now = here.premises.clock()
-    reason = f"{body.because}: {body.program}"
-    here.premises.database.write(
-        lambda session: events.append(session, actor, "approval_refused", "approval", now=now, reason=reason)
-    )
+    review.note_refused(here.premises, actor, because=body.because, program=body.program)
     return Recorded(recorded=True)

@@ -12,8 +12,8 @@ from api.paging import Listing
 from api.schemas import MakeToken
 from api.standing import TokenAnswer, TokenMade
 from api.surface import Acting, Here
+from pipelines import credentials
 from pipelines.model.identity import check_id
-from pipelines.store import tokens
 
 router = APIRouter(route_class=DeclaredRoute, tags=["tokens"], prefix="/v1/tokens")
 
@@ -21,9 +21,7 @@ router = APIRouter(route_class=DeclaredRoute, tags=["tokens"], prefix="/v1/token
 @router.get("", operation_id="list_tokens")
 def list_tokens(here: Here) -> Listing[TokenAnswer]:
     """All tokens, revoked ones too, newest first, in one piece."""
-    with here.premises.database.read() as session:
-        rows = tokens.list_tokens(session)
-    return Listing(items=[TokenAnswer.model_validate(row) for row in rows])
+    return Listing(items=[TokenAnswer.model_validate(row) for row in credentials.list_tokens(here.premises)])
 
 
 @router.post("", operation_id="make_token", status_code=201)
@@ -44,6 +42,5 @@ def make_token(body: MakeToken, here: Here, owner: Acting) -> TokenMade:
 def revoke_token(token_id: str, here: Here, owner: Acting) -> Response:
     """From the next request on the token is refused; revoking twice changes nothing."""
     check_id(token_id, "tok")
-    now = here.premises.clock()
-    here.premises.database.write(lambda session: tokens.revoke_token(session, token_id, owner, now))
+    credentials.revoke_token(here.premises, token_id, owner)
     return Response(status_code=204)

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal, Protocol, Union
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from api.idempotency import local_key
 from daemon.drop.filing import WHY, FilingCabinet, Note
 from daemon.drop.names import QUEUE, shown
 from daemon.drop.probe import folder_below
@@ -115,7 +116,7 @@ class LocalQueue:
         entry = self._read(name)
         bytes_at = self._folder / (entry.key + _BYTES)
         try:
-            self._capture(entry, f"queue:{entry.key}", bytes_at, ACTOR)
+            self._capture(entry, local_key(entry.key), bytes_at, ACTOR)
         except NotFound as error:
             raise Invalid("the bytes of this queued file are missing") from error
         for done in (self._folder / name, bytes_at):

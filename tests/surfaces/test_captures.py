@@ -5,12 +5,20 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlmodel import Session
 
+from api.cli._captures import Capture, Labels
+from api.cli._queue import put
+from daemon.drop.filing import FilingCabinet
+from daemon.drop.local_queue import LocalQueue
+from daemon.wiring import capture_queued
 from pipelines.model.records import IdempotentAnswer
+from pipelines.model.values import ItemKind
 from pipelines.originals import path_of
 from tests.surfaces.asgi import call
 from tests.surfaces.rig import PORT, Rig, make_rig
@@ -215,6 +223,25 @@ def test_an_answer_lost_before_it_was_kept(rig: Rig) -> None:  # S-062
     again = rig.tcp.post("/v1/captures", json=TEXT, headers=headers)
     assert again.status_code == 200
     assert again.json()["id"] == first["id"]
+
+
+@pytest.mark.parametrize("queued_first", [True, False])
+def test_what_was_sent_and_queued_is_one_item(rig: Rig, queued_first: bool) -> None:
+    """The command line queues what it sent when no answer came: the item is found by the key either way."""
+    capture = partial(capture_queued, rig.premises)
+    root = rig.premises.home.drop
+    queue = LocalQueue(root, FilingCabinet(root), capture, rig.premises.policy)
+    key, owner = "0f8e", rig.owner()
+
+    def send() -> int:
+        return rig.unix.post("/v1/captures", json=TEXT, headers={"Idempotency-Key": key, **owner}).status_code
+
+    statuses = [send()] if not queued_first else []
+    put(rig.premises.home, Capture(ItemKind.TEXT, Labels(title="Seeds"), str(TEXT["text"])), key, rig.clock())
+    assert queue.drain().taken == 1
+    statuses += [send()] if queued_first else []
+    assert statuses == [200 if queued_first else 201]
+    assert len(rig.tcp.get("/v1/items", headers=owner).json()["items"]) == 1
 
 
 def test_a_file_with_a_key(rig: Rig) -> None:

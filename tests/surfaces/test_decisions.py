@@ -5,6 +5,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+from sqlmodel import Session, select
+
+from pipelines.model.records import IdempotentAnswer
 from tests.surfaces.rig import Rig, decision, memory
 
 
@@ -98,6 +102,30 @@ def test_a_decision_repeated_with_its_key(rig: Rig) -> None:  # S-062
     assert (first.status_code, again.status_code) == (200, 200)
     assert again.json() == first.json()
     assert again.headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize("action", ["approve", "reject"])
+def test_a_decision_whose_answer_was_never_kept(rig: Rig, action: str) -> None:  # S-062
+    proposal, key = rig.propose(), {"Idempotency-Key": "d-1"}
+    first = _decide(rig, proposal, decision(proposal, action), **key)
+    forget_answers(rig)
+    again = _decide(rig, proposal, decision(proposal, action), **key)
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert len(rig.tcp.get("/v1/decisions", headers=rig.owner()).json()["items"]) == 1
+    forget_answers(rig)
+    other = "reject" if action == "approve" else "approve"
+    assert _decide(rig, proposal, decision(proposal, other), **key).status_code == 409
+    assert _decide(rig, proposal, decision(proposal, action)).status_code == 409  # without a key it is a second try
+
+
+def forget_answers(rig: Rig) -> None:
+    """As if the process had ended between a decision and the keeping of its answer."""
+
+    def forget(session: Session) -> None:
+        for row in session.exec(select(IdempotentAnswer)).all():
+            session.delete(row)
+
+    rig.premises.database.write(forget)
 
 
 def test_only_the_owner_decides(rig: Rig) -> None:  # S-015, L-011, L-071
