@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Sequence
@@ -242,9 +243,15 @@ def _arrival(
 
 
 def clean_tag(tag: str) -> str:
-    """A tag in NFC without ``#``, inner spaces as hyphens, control characters gone; may be empty."""
-    words = _printable(unicodedata.normalize("NFC", tag)).strip("# ").split()
-    return "-".join(words)[:_TAG_CHARACTERS]
+    """A tag as Obsidian takes it: in NFC, letters of any script, digits, ``_ - /``, no digits alone; may be empty.
+
+    Spaces become hyphens, other signs go.
+    """
+    spaced = "-".join(_printable(unicodedata.normalize("NFC", tag)).split())
+    kept = "".join(one for one in spaced if one in "_-/" or unicodedata.category(one)[0] in "LM" or one.isdecimal())
+    levels = [level.strip("-_") for level in re.sub("-{2,}", "-", kept).split("/")]
+    cleaned = "/".join(filter(None, levels))[:_TAG_CHARACTERS].rstrip("-_/")
+    return cleaned if any(unicodedata.category(one).startswith("L") for one in cleaned) else ""
 
 
 def _printable(text: str) -> str:
