@@ -16,6 +16,7 @@ from pipelines.model.failpoint import reach
 from pipelines.model.lifecycle import PROPOSAL_UNDECIDED, ItemState, QuarantineReason
 from pipelines.model.records import Artefact, Item
 from pipelines.model.values import Completeness, Extracted, Extraction, ItemKind, Normalized, Stage, Suggestion
+from pipelines.normalize import VERSION as NORMALIZE_VERSION
 from pipelines.normalize import normalize
 from pipelines.premises import Premises
 from pipelines.propose import submit_for_item, suggestions_for
@@ -23,7 +24,6 @@ from pipelines.store import items, proposals, runs
 from pipelines.store.items import Lease
 from pipelines.store.moves import move_item, move_proposal
 
-_NORMALIZE_VERSION: Final = "1"
 _WORKER: Final = daemon_actor(name="worker")
 
 
@@ -74,7 +74,7 @@ def clean(p: Premises, item: Item) -> Outcome:
         item_id=item.id,
         stage=Stage.NORMALIZED,
         made_by="normalize",
-        version=_NORMALIZE_VERSION,
+        version=NORMALIZE_VERSION,
         text=text.markdown,
         meta={
             "title": text.title,

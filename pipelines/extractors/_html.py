@@ -14,6 +14,13 @@ _CHARSET: Final = re.compile(
     rb"""<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})""", re.I
 )
 _XML_DECLARATION: Final = re.compile(r"\s{0,999}<\?xml[^>]{0,500}\?>")
+_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,30})(?=[\s/>])")
+# never closed, or closed by what follows: they do not nest by themselves
+_NOT_NESTED: Final = re.compile(
+    r"(?:area|base|body|br|col|colgroup|dd|dt|embed|head|hr|html|img|input|li|link|meta|option|p|source|td|tbody|tfoot"
+    r"|th|thead|tr|track|wbr)$"
+)
+DEEPEST: Final = 2_000  # elements in each other; browsers stop at 512, the readers need a time that grows much faster
 _NULL_TARGET: Final = re.compile(r"\[([^\[\]\n]{0,500})\]\(\s*\)")
 
 
@@ -39,6 +46,27 @@ class _BareText(HTMLParser):
             self.pieces.append(data.strip())
 
 
+def too_deep(html: str) -> bool:
+    """Whether elements stand in each other so deeply that no reader would come to an end; looks at the tags only."""
+    if html.count("<") <= DEEPEST:
+        return False
+    open_: dict[str, int] = {}
+    depth = 0
+    for tag in _TAG.finditer(html):
+        name = tag.group(2).lower()
+        if _NOT_NESTED.match(name):
+            continue
+        if not tag.group(1):
+            open_[name] = open_.get(name, 0) + 1
+            depth += 1
+        elif open_.get(name):
+            open_[name] -= 1
+            depth -= 1
+        if depth > DEEPEST:
+            return True
+    return False
+
+
 def bare_text(html: str) -> str:
     """The last resort: every run of text on a line of its own, for pages that no reader takes apart."""
     parser = _BareText()
@@ -62,6 +90,8 @@ def to_markdown(html: str) -> str:
     from html_to_markdown.exceptions import ConversionError
     from resiliparse.extract.html2text import extract_plain_text
 
+    if too_deep(html):
+        return bare_text(html)
     options = ConversionOptions(
         preprocessing=PreprocessingOptions(enabled=False),  # it would drop whole parts of a document
         extract_metadata=False,

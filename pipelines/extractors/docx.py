@@ -128,7 +128,7 @@ def _sample() -> bytes:
 DOCX = Extractor(
     media_types=("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
     needs=("mammoth", "html_to_markdown", "resiliparse.extract.html2text"),
-    version="1",
+    version="2",
     read=_read,
     sample=_sample(),
 )

@@ -1,4 +1,4 @@
-"""Mail messages: who, when, what about, and the body. Attachments are named, not read."""
+"""Mail messages: the body as text; who, when and what about as metadata. Attachments are named, not read."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ def _read(file: BinaryIO, name: str) -> Extracted:
     body = "\n\n".join(filter(None, found.texts))
     if not body and not any(headers.values()):
         raise Unreadable("the message holds neither headers nor text", reason=QuarantineReason.EMPTY)
-    shown = "\n".join(f"{name}: {said}  " for name, said in headers.items() if said)
     missing = [f"attachment not extracted: {name}" for name in found.left_out]
     if not body:
         damaged = len(raw) - len(_header_block(raw)) > _TRAILER_BYTES and not missing
         missing.insert(0, "its parts are damaged: no text was found" if damaged else "the message has no text")
     repaired = Completeness.ENCODING_REPAIRED if found.repairs else Completeness.COMPLETE
     completeness = Completeness.PARTIAL if missing else repaired
-    return Extracted(f"{shown}\n\n{body}".strip(), _metadata(headers), completeness, (*found.repairs, *missing))
+    # nothing but headers: then they are the text
+    text = body or "\n".join(f"{name}: {said}  " for name, said in headers.items() if said)
+    return Extracted(text.strip(), _metadata(headers), completeness, (*found.repairs, *missing))
 
 
 def _header_block(raw: bytes) -> bytes:
@@ -141,14 +142,20 @@ def _file_name(part: email.message.Message) -> str:
 
 def _metadata(headers: dict[str, str]) -> dict[str, str]:
     name, address = email.utils.parseaddr(headers["From"])
-    said = {"title": headers["Subject"], "author": name or address, "published": headers["Date"], "to": headers["To"]}
+    author = " ".join((name or address or headers["From"]).split())
+    said = {
+        "title": headers["Subject"] or (f"Message from {author}" if author else ""),
+        "author": author,
+        "published": headers["Date"],
+        **{name.lower(): headers[name] for name in ("From", "To", "Cc", "Subject")},
+    }
     return {key: value for key, value in said.items() if value}
 
 
 EMAIL = Extractor(
     media_types=("message/rfc822",),
     needs=("html_to_markdown", "resiliparse.extract.html2text", "charset_normalizer", "resiliparse.parse.encoding"),
-    version="1",
+    version="2",
     read=_read,
     sample=(
         b"From: =?iso-8859-1?q?J=F6rg?= <a@example.org>\nTo: b@example.org\nSubject: =?utf-8?b?w6Q=?=\n"

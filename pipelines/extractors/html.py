@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from pipelines.extractors._decode import Decoded
 from pipelines.extractors._extractor import Extractor
-from pipelines.extractors._html import bare_text, decode_html, to_markdown
+from pipelines.extractors._html import bare_text, decode_html, to_markdown, too_deep
 from pipelines.model.errors import Unreadable
 from pipelines.model.lifecycle import QuarantineReason
 from pipelines.model.values import Completeness, Extracted
@@ -27,6 +28,7 @@ _ARTICLE: Final = re.compile(
     re.I,
 )
 _SITE: Final = re.compile(r"<(?:nav|header|footer|aside|form)[\s>]|<script[^>]{1,500}?src|role=.navigation", re.I)
+_TITLE: Final = re.compile(r"<title[^>]{0,300}>([^<]{1,1000})</title", re.I)
 _DOCUMENT_CHARACTERS: Final = 500_000
 _DOCUMENT_SHARE: Final = 0.8
 _RESCUE_SHARE: Final = 0.5  # measured: below it the other reader is right more often, on all but articles
@@ -35,6 +37,8 @@ _RESCUE_SHARE: Final = 0.5  # measured: below it the other reader is right more 
 def _read(file: BinaryIO, name: str) -> Extracted:
     decoded = decode_html(file.read())
     page = decoded.text
+    if too_deep(page):
+        return _flat(page, decoded)
     document = _main_text(page)
     text = document.text or "" if document else ""
     better = _nearly_all(page, text) or _rescue(page, text)
@@ -47,6 +51,14 @@ def _read(file: BinaryIO, name: str) -> Extracted:
         hint = "a page that is built by a script has to be captured from the browser"
         raise Unreadable("the page holds no text", reason=QuarantineReason.EMPTY, hint=hint)
     return _answer(whole, page, document, decoded, "no main text was recognised: the page was kept as a whole")
+
+
+def _flat(page: str, decoded: Decoded) -> Extracted:
+    """Nested beyond what any reader ends with: its text, without its structure."""
+    text = bare_text(page)
+    if not _words(text):
+        raise Unreadable("its elements are nested too deeply, and hold no text", reason=QuarantineReason.FAILED)
+    return _answer(text, page, None, decoded, "nested too deeply: its structure was not read")
 
 
 def _main_text(page: str) -> Document | None:
@@ -92,9 +104,9 @@ def _rescue(page: str, text: str) -> str:
 
 
 def _answer(text: str, page: str, document: Document | None, decoded: Decoded, missing: str = "") -> Extracted:
-    language = _LANGUAGE.search(page)
+    language, titled = _LANGUAGE.search(page), _TITLE.search(page)
     metadata = {
-        "title": (document and document.title) or "",
+        "title": (document and document.title) or (unescape(titled.group(1)).strip() if titled else ""),
         "author": (document and document.author) or "",
         "published": (document and document.date) or "",
         "url": (document and document.url) or "",
@@ -122,7 +134,7 @@ HTML = Extractor(
         "resiliparse.parse.encoding",
         "_strptime",
     ),
-    version="1",
+    version="2",
     read=_read,
     # so little text that every reader is tried, and a date in words
     sample=(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -22,10 +21,11 @@ import pytest
 from pipelines.isolate import ExtractionPool, Limits
 from pipelines.model.errors import Unreadable
 from pipelines.model.lifecycle import QuarantineReason
-from pipelines.model.values import Normalized
+from pipelines.model.values import Extraction, Normalized
 from pipelines.normalize import normalize
+from tests.need import corpus, need
 
-CORPUS: Final = Path(os.environ.get("NARTHEX_CORPUS", Path(__file__).resolve().parents[2].parent / "shared" / "corpus"))
+CORPUS: Final = corpus()
 KINDS: Final = ("docx", "eml", "html", "md", "pdf", "txt")
 RECALL: Final = {"docx": 0.94, "eml": 0.85, "html": 0.98, "md": 0.99, "pdf": 0.99, "txt": 0.97}
 """Mean word recall, as measured, rounded down. Mail: the others count mark-up and base64 as words; equations in Word
@@ -55,22 +55,33 @@ EXPLAINED: Final = {
 """Phrases of the manifest that do not come out word after word, by the end of the path, and why that is right."""
 LINK_TARGET: Final = re.compile(r"\]\([^()\s]*\)")
 
-pytestmark = pytest.mark.skipif(not (CORPUS / "MANIFEST.tsv").exists(), reason=f"no corpus at {CORPUS}")
+@pytest.fixture(autouse=True, scope="module")
+def there() -> None:
+    """Every test reads the corpus."""
+    need("corpus")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file: a normalized text, or a reason and what was said."""
+    """What became of one file: a normalized text, or a reason and what was said.
+
+    ``headers``: those of a mail, which are metadata here and words of the text for the parsers it is compared with.
+    """
 
     path: str
     phrase: str
     text: Normalized | None
+    headers: str = ""
     reason: str = ""
     said: str = ""
 
     @property
     def kind(self) -> str:
         return self.path.split("/")[1]
+
+    @property
+    def words(self) -> str:
+        return f"{self.headers}\n{self.text.markdown if self.text else ''}"
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +103,18 @@ def outcomes(pool: ExtractionPool) -> list[Outcome]:
 def _outcome(pool: ExtractionPool, path: str, phrase: str) -> Outcome:
     try:
         extraction = pool.extract(CORPUS / path, Path(path).name)
-        return Outcome(path, phrase, normalize(extraction, Path(path).stem))
+        text = normalize(extraction, Path(path).stem)
+        return Outcome(path, phrase, text, _headers(extraction))
     except Unreadable as refused:
-        return Outcome(path, phrase, None, refused.reason, refused.message)
+        return Outcome(path, phrase, None, reason=refused.reason, said=refused.message)
+
+
+def _headers(extraction: Extraction) -> str:
+    said = extraction.extracted.metadata
+    if extraction.extractor != "email" or said.get("from", "\0") in extraction.extracted.text:
+        return ""
+    named = {"From": "from", "To": "to", "Cc": "cc", "Date": "published", "Subject": "subject"}
+    return "\n".join(f"{name}: {said[key]}" for name, key in named.items() if key in said)
 
 
 def test_every_file_gives_text_or_a_truthful_reason(outcomes: list[Outcome]) -> None:  # F-022
@@ -125,7 +145,7 @@ def test_the_words_come_out(kind: str, outcomes: list[Outcome]) -> None:
     recalls, precisions = [], []
     for one in outcomes:
         if one.kind == kind and one.text is not None and one.path in expected:
-            found = Counter(_words(one.text.markdown))
+            found = Counter(_words(one.words))
             shared = sum((found & expected[one.path]).values())
             recalls.append(shared / max(1, sum(expected[one.path].values())))
             precisions.append(shared / max(1, sum(found.values())))
@@ -161,7 +181,7 @@ def _page_score(pool: ExtractionPool, page: Path, folder: Path) -> float:
 def _holds(one: Outcome) -> bool:
     if one.text is None:
         return False
-    shown = f"{one.text.title} {one.text.markdown}".lower()
+    shown = f"{one.text.title} {one.words}".lower()
     phrase = " ".join(_words(one.phrase))
     return any(phrase in " ".join(words) for words in (_words(shown), re.findall(r"\w+", shown)))
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from pipelines.extractors import EXTRACTORS
+from pipelines.extractors._html import DEEPEST, too_deep
 from pipelines.extractors.pdf import _runs
 from pipelines.isolate import ExtractionPool, Limits
 from pipelines.model.errors import Unreadable
 from pipelines.model.lifecycle import QuarantineReason
+from pipelines.model.values import Completeness
 
 Original = Callable[[bytes, str], Path]
 BODY = "word/document.xml"
@@ -141,6 +143,21 @@ def test_what_is_tangled_ends(content: bytes, name: str, pool: ExtractionPool, o
     text, reason = _outcome(pool, original(content, name))
     assert text.strip() or reason == QuarantineReason.FAILED
     assert pool.extract(original(b"well", "well.txt"), "well.txt").extracted.text == "well"
+
+
+@pytest.mark.parametrize("content", [b"<div>" * 200_000 + b"end", b"<div>" * 99_000 + b"end" + b"</div>" * 99_000])
+def test_what_is_nested_too_deeply_is_read_flat(content: bytes, pool: ExtractionPool, original: Original) -> None:
+    """The limits would end it after a minute, in which nothing else is read; a look at the tags takes a second."""
+    found = pool.extract(original(b"<html><title>Deep</title><body>" + content, "deep.html"), "deep.html").extracted
+    assert (found.text, found.completeness, found.metadata["title"]) == ("end", Completeness.PARTIAL, "Deep")
+    assert found.details == ("nested too deeply: its structure was not read",)
+
+
+def test_an_ordinary_page_is_not_deep() -> None:
+    assert not too_deep("<html>" + "<div><p>a<br><li>b</div>" * 50_000)
+    assert not too_deep("<div>" * DEEPEST)
+    assert too_deep("<div>" * (DEEPEST + 1))
+    assert too_deep("<div></b>" * (DEEPEST + 1))  # an end without a beginning ends nothing
 
 
 def _outcome(pool: ExtractionPool, path: Path) -> tuple[str, str]:

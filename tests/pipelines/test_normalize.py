@@ -57,10 +57,39 @@ def test_text_is_cleaned(text: str, markdown: str) -> None:
         ("漢" * 300, {}, "漢" * 119 + "…"),
         ("x\n", {"title": "t" * 300}, "t" * (TITLE_CHARACTERS - 1) + "…"),
         ("Ada 😀 Ben\n", {}, "Ada 😀 Ben"),  # B-L04
+        ("145 150 155 160\n\nthe\n", {}, "file"),
+        ("the\n\nReport on the seeds of 2024\n", {"title": "the"}, "Report on the seeds of 2024"),
+        ("## title: Only Title author: A B date: 2025-09-27 keywords: [x]\n", {}, "Only Title"),
+        ("title: Seeds\nauthor: A B\n\ntext\n", {}, "Seeds"),
+        ("x\n", {"title": "☐ | TRANSITION REPORT |"}, "TRANSITION REPORT"),
+        ("| ☐ | TRANSITION REPORT |\n| --- | --- |\n\nAnnual report of the year\n", {}, "Annual report of the year"),
+        ("# See [the guide](a.md)[[1]](#footnote-1) `now`\n", {}, "See the guide now"),
+        ("An Annual Report marks the\nend of a year\n", {}, "An Annual Report marks the end of a year"),
+        ("WKEY station\n\n## Contents\n", {}, "WKEY station"),
+        ("Hi Ada,\n\nPlans for the garden\n", {}, "Plans for the garden"),
+        ("Page 1 of 3\n\nShopping list:\n", {}, "Shopping list"),
+        ("# VPN\n\nAddress of the server\n", {}, "VPN"),
+        ("見積書\n", {}, "見積書"),
     ],
 )
 def test_a_title_is_chosen(text: str, metadata: dict[str, str], title: str) -> None:
     assert normalized(text, **metadata).title == title
+
+
+def test_what_the_person_called_it_stands() -> None:
+    assert normalized("Cup of it, at five", "Tea", title="Tea").title == "Tea"
+
+
+def test_what_is_no_prose_is_named_by_its_file_and_flagged() -> None:
+    table = Extraction(Extracted("crop,price\nonion,2\n"), "text/csv", "test", "text", "1")
+    assert (normalize(table, "prices").title, normalize(table, "prices").flags) == ("prices", ("plain_text",))
+    assert "plain_text" not in normalized("crop,price\n").flags
+
+
+def test_a_note_beside_a_link_is_no_title() -> None:
+    link = Extracted("for the cellar\n\n[x.de](<https://x.de>)", {"title": "x.de"}, Completeness.LINK_ONLY)
+    found = normalize(Extraction(link, "text/uri-list", "test", "link", "1"), "https://x.de")
+    assert found.title == "x.de"
 
 
 def test_without_any_words_the_file_names_it() -> None:
