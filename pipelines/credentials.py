@@ -34,14 +34,7 @@ def make_token(
     Raises ``Invalid`` for the owner's or the daemon's kind (a token never approves), for no capability and for an
     undeclared scope; ``Duplicate`` for a name that was used before, because the name is how its work is told apart.
     """
-    if kind not in TOKEN_KINDS:
-        raise Invalid(f"a token cannot be of kind '{kind}': only an owner session has the owner's powers")
-    if not capabilities:
-        raise Invalid("a token needs at least one capability")
-    if scope not in p.policy.scopes:
-        raise Invalid(f"there is no scope '{scope}'; declared are {', '.join(p.policy.scopes)}")
-    if name in _RESERVED:
-        raise Invalid(f"the name '{name}' is taken by narthex itself")
+    _check(p, name, kind, capabilities, scope)
     now = p.clock()
     token = Token(
         id=p.ids.new("tok"),
@@ -61,6 +54,17 @@ def make_token(
 
     p.database.write(add)
     return token
+
+
+def _check(p: Premises, name: str, kind: ActorKind, capabilities: Collection[Capability], scope: str) -> None:
+    if kind not in TOKEN_KINDS:
+        raise Invalid(f"a token cannot be of kind '{kind}': only an owner session has the owner's powers")
+    if not capabilities:
+        raise Invalid("a token needs at least one capability")
+    if scope not in p.policy.scopes:
+        raise Invalid(f"there is no scope '{scope}'; declared are {', '.join(p.policy.scopes)}")
+    if name in _RESERVED:
+        raise Invalid(f"the name '{name}' is taken by narthex itself")
 
 
 def list_tokens(p: Premises) -> list[Token]:
