@@ -15,7 +15,7 @@ REQUIRE: Final = "NARTHEX_TEST_REQUIRE"
 
 
 def need(name: str) -> None:
-    """Goes on where the machine has ``name``: postgresql, browser or root. Else skips, or fails if it is required."""
+    """Goes on where the machine has ``name``, a key of ``_PROBES``. Else skips, or fails if it is required."""
     problem = _PROBES[name]()
     if not problem:
         return
@@ -38,6 +38,16 @@ def browser_program() -> str | None:
     return which("chromium") or which("chromium-browser") or which("google-chrome")
 
 
+def corpus() -> Path:
+    """Where the real files are that nobody here wrote, or would be: ``NARTHEX_CORPUS``, else beside the repository."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+    return Path(os.environ.get("NARTHEX_CORPUS", beside))
+
+
+def _no_corpus() -> str:
+    return "" if (corpus() / "files").is_dir() else "the corpus of real files is not here"
+
+
 def _no_postgresql() -> str:
     return "" if postgresql_programs() else "no PostgreSQL server programs are installed"
 
@@ -54,4 +64,5 @@ _PROBES: Final[dict[str, Callable[[], str]]] = {
     "postgresql": _no_postgresql,
     "browser": _no_browser,
     "root": _not_root,
+    "corpus": _no_corpus,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Final
 import pytest
 
 from api.client import Client, Json
-from tests.end_to_end.narthexd import ROOT, Narthexd
-from tests.need import need
+from tests.end_to_end.narthexd import Narthexd
+from tests.need import browser_program, corpus, need
 from tests.surfaces.cli_rig import Commands, Person
 from tests.waiting import until
 
-CORPUS: Final = Path(os.environ.get("NARTHEX_CORPUS", ROOT.parent / "shared" / "corpus")) / "files"
 WANTED: Final = {"html": 8, "pdf": 10, "docx": 8, "txt": 6, "md": 6, "eml": 8}
 _WORD: Final = re.compile(r"[^\W_]{3,}")
 
@@ -48,11 +46,11 @@ def running(narthexd: Narthexd) -> Narthexd:
     return narthexd.start()
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real files is not here")
 def test_real_files_become_memories(running: Narthexd) -> None:  # F-001, F-021, F-031, F-040
+    need("corpus")
     dropped: dict[str, bytes] = {}
     for kind, count in WANTED.items():
-        for path in sorted((CORPUS / kind).iterdir())[:count]:
+        for path in sorted((corpus() / "files" / kind).iterdir())[:count]:
             dropped[path.name] = path.read_bytes()
             (running.home.drop / path.name).write_bytes(dropped[path.name])
     owner = running.owner()
@@ -97,7 +95,7 @@ def test_the_page_approves_in_a_real_browser(running: Narthexd) -> None:  # F-07
     (running.home.drop / "Moss.md").write_text("# Moss\n\nMoss wants shade and rain water.\n", "utf-8")
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
+        browser = playwright.chromium.launch(executable_path=browser_program(), args=arguments)
         page = browser.new_page(viewport={"width": 390, "height": 720})
         problems: list[str] = []
         page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)

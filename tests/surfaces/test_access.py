@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from fastapi import APIRouter, FastAPI
@@ -158,6 +158,31 @@ def test_every_route_with_every_credential(rig: Rig, other_home: Rig) -> None:  
                 expected = {403}
             if status not in expected:
                 wrong.append(f"{method} {path} as {name}: {status}, expected {sorted(expected)}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("ended", ["closed", "idle"])
+def test_a_cookie_whose_session_ended_opens_nothing(rig: Rig, ended: str) -> None:  # S-019
+    cookie = rig.signed_in()
+    assert rig.page.get("/review", headers=cookie).status_code == 200
+    if ended == "idle":
+        rig.clock.advance(hours=12, seconds=1)
+    else:
+        assert rig.tcp.delete("/v1/session", headers=bearer(cookie["Cookie"].partition("=")[2])).status_code == 204
+    wrong: list[str] = []
+    for (method, path), allowed in EXPECTED.items():
+        if allowed == EVERYBODY or "owner" not in allowed.split():
+            continue
+        for parameter, prefix in PREFIXES.items():
+            path = path.replace("{" + parameter + "}", f"{prefix}_{ID}")
+        page = not path.startswith(("/v1/", "/openapi.json", "/metrics"))
+        body: dict[str, Any] = {"data": {"x": "y"}} if page else {"json": {}}
+        sent = {**cookie, "Origin": PAGES} if method == "POST" else cookie
+        if path.endswith("/file"):
+            body = {"files": {"file": ("a.txt", b"words")}}
+        status = rig.page.request(method, path, headers=sent, **(body if method == "POST" else {})).status_code
+        if status != (303 if page else 401):
+            wrong.append(f"{method} {path}: {status}")
     assert wrong == []
 
 
