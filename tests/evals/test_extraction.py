@@ -55,6 +55,7 @@ EXPLAINED: Final = {
 """Phrases of the manifest that do not come out word after word, by the end of the path, and why that is right."""
 LINK_TARGET: Final = re.compile(r"\]\([^()\s]*\)")
 
+
 @pytest.fixture(autouse=True, scope="module")
 def there() -> None:
     """Every test reads the corpus."""
