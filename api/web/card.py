@@ -135,6 +135,7 @@ def card(view: ProposalView) -> dict[str, Any]:
         "removed": sum(line.tag == "del" for line in lines),
         "after": after,
         "evidence": [_quote(quote, row) for quote in row.evidence],
+        "unsourced": "the file itself" if row.source_label is SourceLabel.VAULT else "asserted without a source",
         "flags": [flag_words(flag) for flag in row.flags],
         "source_words": SOURCE[row.source_label],
         "submitted": moment(row.submitted_at),

@@ -107,7 +107,7 @@ NOT_WRITTEN: Final = (
 )
 _FLAG: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "invisible_characters": "the source holds characters that cannot be seen",
+        "invisible_characters": "it holds characters that cannot be seen",
         "partial": "a part of the source could not be read",
         "link_only": "only the address was captured, not what is there",
         "encoding_repaired": "letters of the source were repaired",

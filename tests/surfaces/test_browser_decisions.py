@@ -77,8 +77,9 @@ def test_clicks_that_go_on_approve_nothing_unseen(
     for _ in range(5):
         clock.advance(milliseconds=200)
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    # on to the next one, whose buttons are tried at once: by mouse and by a key that is held down
+    # on to the next one, whose buttons rest at first: they are tried by mouse and by a key that is held down
     page.get_by_role("link", name="Next: Second").click()
+    expect(page.locator("form.approve")).to_have_css("animation-duration", "0.6s")
     page.get_by_role("button", name="Approve").click(force=True)
     for _ in range(3):
         clock.advance(milliseconds=150)
