@@ -26,7 +26,7 @@ def rows(answer: object) -> list[dict[str, object]]:
 def test_it_says_where_to_drop_files_and_how_to_come_in(narthexd: Narthexd) -> None:  # issue: the first command
     narthexd.start()
     assert f"Drop files into  {narthexd.home.drop}" in narthexd.said()
-    assert narthexd.link == f"http://narthex.localhost:{narthexd.port}/login#code={narthexd.code}"
+    assert narthexd.link.startswith(f"http://narthex.localhost:{narthexd.port}/login#code={narthexd.code}-")
     assert narthexd.client().call("GET", "/livez") == {"status": "ok"}
     (narthexd.home.drop / "porch.md").write_text("# Porch\n\nA porch is where one waits to be let in.\n", "utf-8")
     owner = narthexd.owner()
