@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DATE: Final = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?")
 _TOOL_TITLE: Final = re.compile(  # what programs put there, a file name mostly
-    r"^(?:microsoft (?:word|powerpoint|excel) - |untitled|slide 1$|\(?anonymous\)?$)"
+    r"^(?:microsoft (?:word|powerpoint|excel) - |untitled|slide 1$|enscript output$|\(?anonymous\)?$)"
     r"|\.(?:docx?|indd|pptx?|xlsx?|tex|dvi)$",
     re.I,
 )
@@ -103,7 +103,7 @@ def _metadata(document: PdfDocument) -> Mapping[str, str]:
     date = _DATE.match(said.get("creationdate", ""))
     metadata = {
         "title": "" if _TOOL_TITLE.search(title) else title,
-        "author": said.get("author", ""),
+        "author": "" if _TOOL_TITLE.search(said.get("author", "")) else said.get("author", ""),
         "published": "-".join(part for part in date.groups() if part) if date else "",
         "keywords": said.get("keywords", ""),
     }
@@ -113,7 +113,7 @@ def _metadata(document: PdfDocument) -> Mapping[str, str]:
 PDF = Extractor(
     media_types=("application/pdf",),
     needs=("pypdfium2", "pypdfium2.raw"),
-    version="1",
+    version="2",
     read=_read,
     sample=(
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"

@@ -6,7 +6,9 @@ A list or a table has no such sentence: there the line says what it is and begin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from pipelines.model.memory import L0_CHARACTERS
@@ -14,6 +16,8 @@ from pipelines.producers._plain import letters_in, plain_text, shortened, withou
 from pipelines.producers._sentences import Contents, Sentence
 
 _LEAST: Final = 20
+_CHOICE: Final = 4
+_CUT: Final = 256  # a longer sentence would lose its point
 _TRIED: Final = 200
 _MARKUP: Final = 2_000  # characters of a stretch; the links of one sentence may be long
 _ENDED: Final = re.compile(r"[.!?…。！？][\"'”’)\]」』）]*$")
@@ -28,7 +32,7 @@ _FIELD: Final = re.compile(
 )
 _NOT_THE_TEXT: Final = re.compile(
     r"^click\b|all rights reserved|copyright (?:\(c\)|©|\d{4})|^©|^licensed (?:to|under)|permission is hereby granted"
-    r"|you may not use this file|without warrant|see the notice file|\bcookies?\b|sign up|log ?in\b|subscribe"
+    r"|you may not use this file|without warrant|see the notice file|\bcookies?\b|sign up|log(?:ged)? ?in\b|subscribe"
     r"|view (?:this|in|it in) .{0,20}browser|enable javascript|skip to (?:main )?content|^page \d+|^retrieved\b"
     r"|\b(?:wrote|writes|schrieb|écrit|escribió|ha scritto|写道)\s?:$|^sent from my|^get outlook|^arxiv:"
     r"|^(?:best|kind|warm)?\s?(?:regards|thanks|thank you|cheers|sincerely)\b.{0,30}$|^mit freundlichen|^viele grüße",
@@ -81,20 +85,26 @@ def stands_alone(text: str) -> bool:
 
 
 def _first(markdown: str, group: list[Sentence], title: str, *, whole: bool) -> FirstLine | None:
-    """The first that fits the line, unless a longer one comes well before it: that one is cut."""
-    tail: FirstLine | None = None
-    for number, one in enumerate(group):
+    """Of the first few that stand alone the first that fits the line and tells rather than asks.
+
+    When the very first is only a little too long it is cut: it says more than one that comes later.
+    """
+    good = list(islice(_standing(markdown, group, title, whole=whole), _CHOICE))
+    if not good:
+        return None
+    fitting = [(text, one) for text, one in good if len(text) <= L0_CHARACTERS and not text.endswith(("?", "？"))]
+    opening = good[0][0]
+    a_little_long = L0_CHARACTERS < len(opening) <= _CUT and not opening.endswith(("?", "？"))
+    text, one = good[0] if a_little_long or not fitting else fitting[0]
+    return FirstLine(shortened(text, L0_CHARACTERS), one.start, one.end)
+
+
+def _standing(markdown: str, group: list[Sentence], title: str, *, whole: bool) -> Iterator[tuple[str, Sentence]]:
+    for one in group:
         text = plain_text(markdown[one.start : min(one.end, one.start + _MARKUP)])
-        wanted = is_sentence(text) if whole else stands_alone(text)
-        if not wanted or (len(text) < _LEAST and letters_in(text) < _LEAST) or _same(text, title):
-            continue
-        if len(text) <= L0_CHARACTERS:
-            return FirstLine(text, one.start, one.end)
-        if tail is None:
-            tail, first = FirstLine(shortened(text, L0_CHARACTERS), one.start, one.end), number
-        if len(text) <= 1.6 * L0_CHARACTERS or number > first + 2:
-            break
-    return tail
+        enough = len(text) >= _LEAST or letters_in(text) >= _LEAST
+        if enough and (is_sentence(text) if whole else stands_alone(text)) and not _same(text, title):
+            yield text, one
 
 
 def _mostly_listed(found: Contents) -> bool:

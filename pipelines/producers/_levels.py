@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import Final
 
 from pipelines.model.memory import L1_WORDS, L2_BYTES
@@ -16,28 +17,34 @@ _CHARACTERS: Final = 6_000  # of L1: there are texts without a space
 _CUT: Final = "\n\n*Cut here: the whole text is in the original of {item}.*\n"
 _TICKS: Final = re.compile(r"`{3,}")
 _SENTENCE: Final = 1_500
+_FENCES: Final = 2  # they count as words
 _NEAR: Final = 2  # characters between two sentences of one paragraph
 
 
-def fits(markdown: str) -> bool:
-    """Whether L1 holds the whole text."""
-    return len(markdown) <= _CHARACTERS and len(markdown.split()) <= L1_WORDS - 1
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """L1, the stretches that it quotes, and whether they are the ``whole`` text: then there is no need for an L2."""
+
+    text: str
+    quotes: tuple[tuple[int, int], ...]
+    whole: bool
 
 
-def summary(markdown: str, found: Contents, item: Item, *, plain: bool) -> tuple[str, list[tuple[int, int]]]:
-    """L1 and the stretches it quotes: all of a short text, else the sentences whose words the text repeats most."""
+def summary(markdown: str, found: Contents, item: Item, *, plain: bool) -> Summary:
+    """A person's note, then all of a short text, else the sentences whose words the text repeats most."""
     note = " ".join(item.note.split()[:60])[:1_000]
     note = "" if not note or note in markdown[:_CHARACTERS] else note
-    room = L1_WORDS - len(note.split())
-    if len(markdown) <= _CHARACTERS and len(markdown.split()) <= room - plain:
+    room = L1_WORDS - len(note.split()) - (_FENCES if plain else 0)
+    whole = len(markdown) <= _CHARACTERS and len(markdown.split()) <= room
+    if whole:
         chosen = [_trimmed(markdown, 0, len(markdown))]
     else:
-        chosen = [] if plain else _repeated(markdown, found, room)
-        chosen = chosen or [_opening(markdown, room - plain)]
+        chosen = ([] if plain else _repeated(markdown, found, room)) or [_opening(markdown, room)]
     pieces = [markdown[start:end] for start, end in chosen]
     if plain:
         pieces = [_fenced(piece) for piece in pieces]
-    return "\n\n".join(filter(None, [note, *pieces])), [bounds for bounds in chosen if bounds[0] < bounds[1]]
+    quotes = tuple(bounds for bounds in chosen if bounds[0] < bounds[1])
+    return Summary("\n\n".join(filter(None, [note, *pieces])), quotes, whole)
 
 
 def detail(markdown: str, item_id: str, *, fenced: bool) -> str:

@@ -13,7 +13,7 @@ from pipelines.model.values import Completeness, Evidence, ItemKind, Normalized,
 from pipelines.producers import Producer
 from pipelines.producers._first_line import FirstLine, first_line
 from pipelines.producers._kinds import PLAIN_TEXT, kind_of
-from pipelines.producers._levels import detail, fits, summary
+from pipelines.producers._levels import detail, summary
 from pipelines.producers._plain import shortened
 from pipelines.producers._sentences import LOOKED_AT, Contents, contents
 
@@ -34,13 +34,13 @@ def suggest(item: Item, text: Normalized, vocabulary: Sequence[str]) -> list[Sug
     plain = PLAIN_TEXT in text.flags
     found = Contents() if plain else contents(text.markdown, item.media_type or "")
     l0 = _line(item, text, found)
-    l1, quotes = summary(text.markdown, found, item, plain=plain)
-    l2 = "" if fits(text.markdown) else detail(text.markdown, item.id, fenced=plain)
+    l1 = summary(text.markdown, found, item, plain=plain)
+    l2 = "" if l1.whole else detail(text.markdown, item.id, fenced=plain)
     payload: dict[str, object] = {
         "title": text.title[:TITLE_CHARACTERS],
         "type": _type_of(item, text.markdown),
         "l0": l0.text,
-        "l1": l1,
+        "l1": l1.text,
         "l2": l2,
         "tags": _tags(item.tags, text.markdown, vocabulary),
         "source": item.url or (item.name if item.kind is ItemKind.FILE else ""),
@@ -51,7 +51,7 @@ def suggest(item: Item, text: Normalized, vocabulary: Sequence[str]) -> list[Sug
             payload=payload,
             rationale=_rationale(item, text, short=not l2),
             confidence=_WHOLE if text.completeness is Completeness.COMPLETE else _PARTLY,
-            evidence=_evidence(item.id, text.markdown, l0, quotes),
+            evidence=_evidence(item.id, text.markdown, l0, l1.quotes),
             flags=_flags(text, l2),
         )
     ]

@@ -202,6 +202,23 @@ def test_a_link_says_where_it_leads_and_the_note_comes_first() -> None:
     assert made.evidence[0].quote == "[Seeds in the cold](<https://www.garden.example/a/b?c=1>)"
 
 
+@pytest.mark.parametrize("words", [140, 147, 148, 149, 150, 151, 400])
+@pytest.mark.parametrize("media_type", [MARKDOWN, "text/csv"])
+def test_no_text_is_lost_between_the_levels(media_type: str, words: int) -> None:
+    text = "\n".join(f"word{number} more" for number in range(words // 2)) + (" last" if words % 2 else "")
+    for note in ("", "a note of five words"):
+        payload = suggested(text, media_type, note=note)[1].payload
+        l1, l2 = str(payload["l1"]), str(payload["l2"])
+        assert len(l1.split()) <= L1_WORDS
+        assert text in l1 or text in l2
+
+
+def test_a_statement_is_told_before_a_question() -> None:
+    hook = "Shopping for your dream house? The insurance of a home is easily forgotten."
+    assert l0_of(hook) == "The insurance of a home is easily forgotten."
+    assert l0_of("# Title\n\nWho keeps the seeds in the cold?\n") == "Who keeps the seeds in the cold?"
+
+
 def test_a_note_on_a_file_is_the_summarys_first_line() -> None:
     made = suggested("Seeds sleep in the cold and wait.\n", note="what Bob asked for")[1]
     assert made.payload["l1"] == "what Bob asked for\n\nSeeds sleep in the cold and wait."
