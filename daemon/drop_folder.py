@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,8 @@ from watchdog.observers import Observer
 from api.ports import Check
 from daemon.drop.copiers import Copiers
 from daemon.drop.filing import FilingCabinet
-from daemon.drop.intake import CaptureFile, DropMode, Fate, Intake
+from daemon.drop.habits import DropMode, Habits
+from daemon.drop.intake import CaptureFile, Fate, Intake
 from daemon.drop.kept import KeptFiles
 from daemon.drop.local_queue import CaptureQueued, LocalQueue
 from daemon.drop.names import OUR_FOLDERS, QUEUE, IgnoreList, shown
@@ -25,6 +27,7 @@ from daemon.drop.probe import PASSING, look
 from daemon.drop.reconcile import Reconciler
 from daemon.drop.rescan import EmptiedFolders, RootWatch, list_drop
 from daemon.drop.settle import Candidate, SettlingTable, Verdict
+from daemon.drop.standing import Standing
 from daemon.drop.status import KEEPS, MOVES, StatusFile
 from daemon.watching import MakeObserver, Watch
 from pipelines.durable import make_folders
@@ -43,6 +46,17 @@ _PROGRESS: Final = 1.0
 _FOREVER: Final = 3600.0
 
 
+@dataclass(slots=True)
+class _Wanted:
+    """What the next round has to do; times are of the monotonic clock."""
+
+    relist: bool = True
+    relist_at: float = 0.0
+    queue: bool = True
+    reconcile: bool = True
+    reconcile_at: float = 0.0
+
+
 class DropFolder:
     """``start`` it once, ``stop`` it once. ``rescan`` and ``reconcile_soon`` may be called from any thread."""
 
@@ -57,20 +71,15 @@ class DropFolder:
         capture_queued: CaptureQueued,
         note_filed: Callable[[str, str], None],
         captured: Callable[[], None],
-        settle_seconds: float = 2.0,
-        rescan_seconds: float = 60.0,
-        mode: DropMode = DropMode.MOVE,
-        ignore: Sequence[str] = (),
-        kept_at: Path | None = None,
+        habits: Habits,
         make_observer: MakeObserver = Observer,
     ) -> None:
         self._root = root
         self._database = database
         self._captured = captured
-        self._rescan_seconds = rescan_seconds
-        self._mode = mode
-        self._ignore = IgnoreList(ignore)
-        self._kept = KeptFiles(kept_at)
+        self._habits = habits
+        self._ignore = IgnoreList(habits.ignore)
+        self._kept = KeptFiles(habits.kept_at)
         cabinet = FilingCabinet(root)
         self._intake = Intake(
             root, cabinet, self._kept, policy, clock,
@@ -79,23 +88,16 @@ class DropFolder:
         self._queue = LocalQueue(root, cabinet, capture_queued, policy)
         self._reconciler = Reconciler(root, database, cabinet, note_filed, clock)
         self._root_watch = RootWatch(root)
-        self._table = SettlingTable(settle_seconds)
-        self._emptied = EmptiedFolders(root, policy.scopes, settle_seconds * 5)
+        self._table = SettlingTable(habits.settle_seconds)
+        self._emptied = EmptiedFolders(root, policy.scopes, habits.settle_seconds * 5)
         self._status = StatusFile(root, clock)
         self._bell = threading.Event()
         self._watch = Watch(root, self._bell, make_observer)
         self._copiers = Copiers(self._intake.take, self._bell)
         self._thread = threading.Thread(target=self._run, name="drop-folder", daemon=True)
         self._stopping = False
-        self._reconcile_wanted = True
-        self._reconcile_at = 0.0
-        self._relist_wanted = True
-        self._queue_wanted = True
-        self._next_rescan = 0.0
-        self._paused = "not started"
-        self._read_only = False
-        self._said = ""
-        self._troubles: list[str] = []
+        self._wanted = _Wanted()
+        self._standing = Standing()
 
     def start(self) -> None:
         """Lists the folder, then watches it. Returns at once."""
@@ -110,20 +112,17 @@ class DropFolder:
 
     def rescan(self) -> None:
         """Lists the folder soon."""
-        self._relist_wanted = True
+        self._wanted.relist = True
         self._bell.set()
 
     def reconcile_soon(self) -> None:
         """An item was quarantined or released: its file may lie in the wrong folder."""
-        self._reconcile_wanted = True
+        self._wanted.reconcile = True
         self._bell.set()
 
     def check(self) -> Check:
         """The readiness check: paused, without events, or watching; what waits and how long; no names of files."""
-        if self._paused:
-            return Check(False, self._paused)
-        watching = f"degraded: {self._watch.problem}" if self._watch.problem else "watching"
-        return Check(True, watching + self._said)
+        return self._standing.check(self._watch.problem)
 
     def _run(self) -> None:
         while not self._stopping:
@@ -134,40 +133,45 @@ class DropFolder:
         self._watch.stop()
         self._file_outcomes(time.monotonic())
         self._kept.save()
-        if not self._paused and not self._read_only:
-            self._status.write(self._table.waiting(), self._troubles, _FOREVER + time.monotonic())
+        if not self._standing.paused and not self._standing.read_only:
+            self._status.write(self._table.waiting(), self._standing.troubles, _FOREVER + time.monotonic())
 
     def _round(self, now: float) -> float:
         """One look at everything that wants one; answers the seconds until the next."""
         problem = self._root_watch.problem()
         if problem:
-            self._paused = problem
-            self._relist_wanted = True
+            self._standing.paused = problem
+            self._wanted.relist = True
             return _PAUSED_LOOK
         try:
             pause = self._look_at_everything(now)
-            self._paused = ""
+            self._standing.paused = ""
             return pause
         except (Transient, Invalid) as error:  # Invalid: something that is no folder has the name of one of ours
-            self._paused = error.message
+            self._standing.paused = error.message
         except OSError as error:
             if error.errno not in PASSING and self._root_watch.problem() == "":
                 raise
-            self._paused = f"the drop folder cannot be used now: {error.strerror}"
+            self._standing.paused = f"the drop folder cannot be used now: {error.strerror}"
         return _PAUSED_LOOK
 
     def _look_at_everything(self, now: float) -> float:
-        if self._root_watch.is_new():
+        if self._root_watch.is_new() or self._watch.gone:
             self._move_in()
         self._file_outcomes(now)
         self._hear(now)
-        if self._relist_wanted or now >= self._next_rescan:
+        if self._wanted.relist or now >= self._wanted.relist_at:
             self._list(now)
-        if self._queue_wanted and not self._read_only:
+        if self._wanted.queue and not self._standing.read_only:
             self._drain_queue()
         for candidate in self._table.due(now):
             self._judge(candidate, now)
-        times = [self._next_rescan, self._table.next_look() or _FOREVER + now, self._reconcile(now), self._tell(now)]
+        times = [
+            self._wanted.relist_at,
+            self._table.next_look() or _FOREVER + now,
+            self._reconcile(now),
+            self._tell(now),
+        ]
         return max(0.0, min(times) - time.monotonic())
 
     def _move_in(self) -> None:
@@ -175,13 +179,14 @@ class DropFolder:
         self._choose_mode()
         self._watch.start()
         self._status.read_back()
-        self._relist_wanted = True
+        self._wanted.relist = True
         self._root_watch.adopt()
 
     def _choose_mode(self) -> None:
         """Files can only be moved out of a folder that may be written: else they stay, whatever the settings say."""
-        self._read_only = not os.access(self._root, os.W_OK, effective_ids=True)
-        self._intake.keeping = self._read_only or self._mode is DropMode.KEEP
+        self._standing.read_only = not os.access(self._root, os.W_OK, effective_ids=True)
+        self._intake.keeping = self._standing.read_only or self._habits.mode is DropMode.KEEP
+        self._standing.keeping = self._intake.keeping
         self._status.promise = KEEPS if self._intake.keeping else MOVES
         if not self._intake.keeping:
             for folder in OUR_FOLDERS:
@@ -193,25 +198,27 @@ class DropFolder:
         while heard:
             parts = heard.popleft()
             if parts[0] == QUEUE:
-                self._queue_wanted = self._queue_wanted or parts[-1].endswith(".json")
+                self._wanted.queue = self._wanted.queue or parts[-1].endswith(".json")
             elif not self._ignore.hides(parts):
                 self._table.hint(parts, now)
         if self._watch.relist:
             self._watch.relist = False
-            self._next_rescan = min(self._next_rescan, now + _RELIST)
+            self._wanted.relist_at = min(self._wanted.relist_at, now + _RELIST)
 
     def _list(self, now: float) -> None:
         self._choose_mode()
         listing = list_drop(self._root, self._ignore)
         self._watch.listed(now, listing.folders)
-        pause = min(self._rescan_seconds, _DEAF_RESCAN) if self._watch.problem else self._rescan_seconds
-        self._next_rescan, self._relist_wanted = now + pause, False
+        pause = min(self._habits.rescan_seconds, _DEAF_RESCAN) if self._watch.problem else self._habits.rescan_seconds
+        self._wanted.relist_at, self._wanted.relist = now + pause, False
         for parts in listing.files:
             self._table.listed(parts, now)
         unreadable = ("/".join(map(shown, parts)) or "the drop folder" for parts in listing.unreadable)
-        self._troubles = [f"the folder {name} cannot be listed: its permissions forbid it" for name in unreadable]
-        self._queue_wanted = self._queue_wanted or listing.queued
-        self._reconcile_wanted = True
+        self._standing.troubles = [
+            f"the folder {name} cannot be listed: its permissions forbid it" for name in unreadable
+        ]
+        self._wanted.queue = self._wanted.queue or listing.queued
+        self._wanted.reconcile = True
         self._emptied.sweep(now)
         if not listing.unreadable:
             self._kept.retain(set(listing.files))
@@ -219,13 +226,17 @@ class DropFolder:
         self._kept.save()
 
     def _drain_queue(self) -> None:
-        self._queue_wanted = False
+        self._wanted.queue = False
         drained = self._queue.drain()
         if drained.taken:
             self._captured()
         if drained.bad:
-            self._troubles.append(f"{drained.bad} queued captures were set aside in {QUEUE}/bad, each with a reason")
-        self._troubles += [f"queued capture {shown(name)} waits: {why}" for name, why in drained.waiting.items()]
+            self._standing.troubles.append(
+                f"{drained.bad} queued captures were set aside in {QUEUE}/bad, each with a reason"
+            )
+        self._standing.troubles += [
+            f"queued capture {shown(name)} waits: {why}" for name, why in drained.waiting.items()
+        ]
 
     def _judge(self, candidate: Candidate, now: float) -> None:
         try:
@@ -262,34 +273,21 @@ class DropFolder:
 
     def _reconcile(self, now: float) -> float:
         """Compares with the database if somebody asked for it; answers when to look again."""
-        if not self._reconcile_wanted:
+        if not self._wanted.reconcile:
             return _FOREVER + now
-        if now >= self._reconcile_at:
-            self._reconcile_wanted, self._reconcile_at = False, now + _RECONCILE
+        if now >= self._wanted.reconcile_at:
+            self._wanted.reconcile, self._wanted.reconcile_at = False, now + _RECONCILE
             for line in self._reconciler.reconcile():
                 self._status.add(line)
             return _FOREVER + now
-        return self._reconcile_at
+        return self._wanted.reconcile_at
 
     def _tell(self, now: float) -> float:
         """Writes down what waits and what is at work; answers when to do so again."""
         large = self._copiers.large()
-        self._said = self._sentences(list(large.values()), now)
+        self._standing.sum_up(self._table, self._kept, list(large.values()), now)
         again = _PROGRESS + now if large else _FOREVER + now
-        if self._read_only:
+        if self._standing.read_only:
             return again
         copying = [f"`{shown('/'.join(parts))}` is being copied: {share}" for parts, share in large.items()]
-        return min(again, self._status.write(self._table.waiting(), [*self._troubles, *copying], now) or again)
-
-    def _sentences(self, copying: list[str], now: float) -> str:
-        """What the readiness check adds."""
-        kept, stuck = self._kept.count(), self._kept.count(stuck=True)
-        said = [f"settling or waiting: {len(self._table)}"]
-        said += ["the folder is read-only"] if self._read_only else []
-        said += [f"looked at and staying: {kept}"] if self._intake.keeping else []
-        said += [f"not to be moved away: {stuck}"] if stuck and not self._intake.keeping else []
-        later = [one.look_at - now for one in self._table.waiting() if one.tries and not one.claimed]
-        if later:
-            said.append(f"to be tried again: {len(later)}, the next in {max(0.0, min(later)):.0f} s")
-        said += [f"copying a file: {share}" for share in copying]
-        return "".join(f"; {one}" for one in said)
+        return min(again, self._status.write(self._table.waiting(), [*self._standing.troubles, *copying], now) or again)

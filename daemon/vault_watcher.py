@@ -120,7 +120,7 @@ class VaultWatcher:
             status = self._vault.stat()
         except OSError as error:
             raise Transient(f"the vault cannot be opened: {error.strerror}") from error
-        if self._identity != (status.st_dev, status.st_ino):
+        if self._identity != (status.st_dev, status.st_ino) or self._watch.gone:
             self._watch.start()
             self._identity = (status.st_dev, status.st_ino)
         else:

@@ -5,6 +5,7 @@ Used by the drop folder and by the vault. A handler does no more than append a p
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import re
@@ -49,8 +50,11 @@ _ELSEWHERE: Final = frozenset(
 _FUSE: Final = "fuse."  # any program may stand behind one of these; fuseblk is a local disk
 _INOTIFY: Final = "anon_inode:inotify"
 _MOUNTS: Final = Path("/proc/self/mountinfo")
+_IN_DELETE_SELF: Final = 0x400
 _FIRST_PAUSE: Final = 5.0  # seconds until a watch that could not be had is asked for again
 _LONGEST_PAUSE: Final = 300.0
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 MakeObserver = Callable[[], BaseObserver]
 
@@ -89,17 +93,20 @@ class Watch(FileSystemEventHandler):
         self._prefix = os.path.join(os.fspath(root), "")  # noqa: PTH118 - with the separator at its end
         self._refused = ""
         self._unheard: set[int] = set()
+        self._comparable = True
         self._pause = _FIRST_PAUSE
         self._again_at = 0.0
         self.heard: deque[tuple[str, ...]] = deque()
         self.relist = False
+        self.gone = False
+        """The folder itself was deleted: another may have its path, and even its number, by now. ``start`` again."""
         self.problem = ""
         """Why events do not tell everything, so that the hearer must list often; empty while they do."""
 
     def start(self) -> None:
         """Begins anew, on whatever folder is at the path now. Where the system gives no watch, ``problem`` says why."""
         self.stop()
-        self._refused = ""
+        self._refused, self.gone = "", False
         observer = None
         try:
             observer = self._make_observer()
@@ -128,15 +135,20 @@ class Watch(FileSystemEventHandler):
         Brings ``problem`` up to date. A watch that could not be had, or that misses a folder for the second time (a new
         one may be on its way), is asked for again, after pauses that grow to five minutes.
         """
-        missed = folders - _watched() if folders and self._observer is not None else set()
-        lasting, self._unheard = bool(missed & self._unheard), set(missed)
+        missed = self._missed(folders)
+        lasting, self._unheard = bool(missed & self._unheard), missed
         if (self._refused or lasting) and now >= self._again_at:
             self.start()
-            missed = folders - _watched() if folders and self._observer is not None else set()
+            missed = self._missed(folders)
+            self._comparable = not missed or not _room(self._root)  # there is room: so these numbers mean nothing here
             self._again_at, self._pause = now + self._pause, min(self._pause * 2, _LONGEST_PAUSE)
         elif not self._refused and not lasting:
             self._pause = _FIRST_PAUSE
-        self._explain(len(missed) if lasting else 0)
+        self._explain(len(missed) if lasting and self._comparable else 0)
+
+    def _missed(self, folders: Set[int]) -> set[int]:
+        """Which of these have no watch. Some file systems show other numbers to programs than to the kernel."""
+        return set(folders - _watched()) if self._observer is not None and self._comparable else set()
 
     def _explain(self, missed: int = 0) -> None:
         """Puts ``problem`` together."""
@@ -150,6 +162,9 @@ class Watch(FileSystemEventHandler):
         """Called in watchdog's thread."""
         if event.is_directory:
             self.relist = True
+            self.gone = self.gone or (
+                isinstance(event, DirDeletedEvent) and os.fsdecode(event.src_path) == str(self._root)
+            )
         for path in (event.src_path, event.dest_path):
             if path and not event.is_directory:
                 self._hear(os.fsdecode(path))
@@ -173,6 +188,17 @@ def _watched() -> set[int]:
                 lines = Path(f"/proc/self/fdinfo/{number}").read_text("ascii").splitlines()
                 found |= {int(line.split(" ino:")[1].split()[0], 16) for line in lines if line.startswith("inotify ")}
     return found
+
+
+def _room(folder: Path) -> bool:
+    """Whether the system gives one more watch."""
+    fd = _libc.inotify_init1(os.O_CLOEXEC)
+    if fd < 0:
+        return False
+    try:
+        return bool(_libc.inotify_add_watch(fd, os.fsencode(folder), _IN_DELETE_SELF) >= 0)
+    finally:
+        os.close(fd)
 
 
 def elsewhere_below(root: Path, mounts: Path) -> Mapping[str, str]:

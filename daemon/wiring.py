@@ -17,7 +17,7 @@ from typing import Final
 from api.codes import typed_part
 from api.ports import Check, Measures, Setting, login_link
 from daemon import vitals
-from daemon.drop.intake import DropMode
+from daemon.drop.habits import DropMode, Habits
 from daemon.drop.local_queue import QueuedFile, QueuedLink, QueuedText
 from daemon.drop_folder import DropFolder
 from daemon.schedule import Job, Period, Schedule
@@ -229,11 +229,13 @@ def _drop_folder(premises: Premises, configuration: Configuration, captured: Cal
         capture_queued=partial(capture_queued, premises),
         note_filed=partial(capture.note_filed, premises),
         captured=captured,
-        settle_seconds=settings.settle_seconds,
-        rescan_seconds=settings.rescan_seconds,
-        mode=DropMode(settings.drop_mode),
-        ignore=settings.drop_ignore,
-        kept_at=premises.home.state / "cache" / "drop-kept.json",
+        habits=Habits(
+            settle_seconds=settings.settle_seconds,
+            rescan_seconds=settings.rescan_seconds,
+            mode=DropMode(settings.drop_mode),
+            ignore=settings.drop_ignore,
+            kept_at=premises.home.state / "cache" / "drop-kept.json",
+        ),
     )
 
 

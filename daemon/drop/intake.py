@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -50,13 +50,6 @@ class CaptureFile(Protocol):
         source_key: str,
         filed_as: str,
     ) -> Captured: ...
-
-
-class DropMode(StrEnum):
-    """What becomes of a dropped file once it is safe."""
-
-    MOVE = "move"
-    KEEP = "keep"
 
 
 class Fate(Enum):

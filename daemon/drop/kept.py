@@ -51,6 +51,7 @@ class KeptFiles:
         self._lock = threading.Lock()
         self._changed = False
         self._known: dict[Parts, Kept] = {} if place is None else _read(place)
+        self._stuck = {parts for parts, kept in self._known.items() if kept.stuck}
 
     def find(self, parts: Parts, seen: Signature) -> Kept | None:
         """What is known of the file that looks like ``seen``; None when it is new or changed."""
@@ -61,25 +62,26 @@ class KeptFiles:
         """It was looked at, and stays."""
         with self._lock:
             self._known[parts] = Kept(seen.inode, seen.size, seen.changed_ns, source_key, stuck)
+            (self._stuck.add if stuck else self._stuck.discard)(parts)
             self._changed = True
 
     def forget(self, parts: Parts) -> None:
         """It no longer stays there."""
         with self._lock:
             self._changed = self._known.pop(parts, None) is not None or self._changed
+            self._stuck.discard(parts)
 
     def count(self, *, stuck: bool = False) -> int:
         """How many stay; with ``stuck`` how many of them against our will."""
-        with self._lock:
-            return sum(kept.stuck for kept in self._known.values()) if stuck else len(self._known)
+        return len(self._stuck if stuck else self._known)
 
     def unstick(self, movable: Callable[[Parts], bool]) -> None:
         """Those that may be moved away after all are taken up again."""
-        for parts, kept in list(self._known.items()):
-            if kept.stuck and movable(parts):
-                with self._lock:
-                    self._known[parts] = replace(kept, stuck=False)
-                    self._changed = True
+        for parts in [parts for parts in tuple(self._stuck) if movable(parts)]:
+            with self._lock:
+                self._known[parts] = replace(self._known[parts], stuck=False)
+                self._stuck.discard(parts)
+                self._changed = True
 
     def retain(self, present: set[Parts]) -> None:
         """Forgets all that a complete listing did not find."""

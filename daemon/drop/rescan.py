@@ -37,7 +37,9 @@ def list_drop(root: Path, ignore: IgnoreList) -> Listing:
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         open_folders.append(parts)
-                        found.folders.add(entry.inode())
+                        found.folders.add(
+                            entry.stat(follow_symlinks=False).st_ino
+                        )  # of what is mounted there, if something is
                     else:
                         found.files.append(parts)
         except FileNotFoundError:
@@ -53,6 +55,7 @@ class RootWatch:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._identity: tuple[int, int] | None = None
+        self._was_missing = False
 
     def problem(self) -> str:
         """Empty when the folder can be used; else what is wrong, for a person.
@@ -68,20 +71,21 @@ class RootWatch:
             if self._identity is None or identity == self._identity or any(self._root.iterdir()):
                 return ""
         except FileNotFoundError:
+            self._was_missing = True
             return "the drop folder is missing"
         except OSError as error:
             return f"the drop folder cannot be opened: {error.strerror}"
         return "the drop folder was replaced by an empty folder"
 
     def is_new(self) -> bool:
-        """Whether the folder that is there is another one than the one that was adopted."""
+        """Whether the folder that is there is another one than the one that was adopted; it may have got its number."""
         status = self._root.stat()
-        return self._identity != (status.st_dev, status.st_ino)
+        return self._was_missing or self._identity != (status.st_dev, status.st_ino)
 
     def adopt(self) -> None:
         """Takes the folder that is there for ours."""
         status = self._root.stat()
-        self._identity = (status.st_dev, status.st_ino)
+        self._identity, self._was_missing = (status.st_dev, status.st_ino), False
 
 
 class EmptiedFolders:

@@ -11,7 +11,8 @@ from typing import Final
 
 from watchdog.observers import Observer
 
-from daemon.drop.intake import CaptureFile, DropMode
+from daemon.drop.habits import DropMode, Habits
+from daemon.drop.intake import CaptureFile
 from daemon.drop_folder import DropFolder
 from daemon.watching import MakeObserver
 from daemon.wiring import capture_queued
@@ -59,11 +60,7 @@ class DropRig:
             capture_queued=partial(capture_queued, self.premises),
             note_filed=partial(capture.note_filed, self.premises),
             captured=self._count,
-            settle_seconds=settle_seconds,
-            rescan_seconds=rescan_seconds,
-            mode=mode,
-            ignore=ignore,
-            kept_at=self.kept_at,
+            habits=Habits(settle_seconds, rescan_seconds, mode, ignore, self.kept_at),
             make_observer=make_observer,
         )
 

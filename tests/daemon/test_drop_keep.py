@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.drop.intake import DropMode
+from daemon.drop.habits import DropMode
 from daemon.drop.kept import KeptFiles, content_key
 from daemon.drop.probe import look
 from tests.daemon.drop_rig import DropRig, deaf

@@ -9,6 +9,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from daemon.drop.probe import look
 from daemon.drop.progress import copied, share, size_text
 from tests.daemon.drop_rig import SETTLE, DropRig, deaf
@@ -80,12 +82,16 @@ def test_a_disk_that_was_full_costs_nobody_a_step(drop: DropRig) -> None:  # B-W
     assert between.calls == 3
 
 
-def test_the_drop_folder_deleted_and_made_again_goes_on(drop: DropRig) -> None:  # S-052
+@pytest.mark.parametrize("seen", [True, False])
+def test_the_drop_folder_deleted_and_made_again_goes_on(drop: DropRig, seen: bool) -> None:  # S-052
     with drop.running(rescan_seconds=3600) as folder:
-        for number in range(2):
-            subprocess.run(["rm", "-r", str(drop.root)], check=True)
-            until(lambda: not folder.check().ok)
-            drop.root.mkdir()
+        for number in range(3):  # the new folder often has the number of the old one
+            if seen:
+                subprocess.run(["rm", "-r", str(drop.root)], check=True)
+                until(lambda: not folder.check().ok)
+                drop.root.mkdir()
+            else:
+                subprocess.run(["sh", "-c", 'rm -r "$1"; mkdir "$1"', "sh", str(drop.root)], check=True)
             (drop.root / f"{number}.txt").write_text(f"{number}", "utf-8")
             drop.arrived(f"{number}.txt")
             (drop.root / f"heard {number}.txt").write_text(f"heard {number}", "utf-8")  # no listing comes any more
