@@ -154,18 +154,13 @@ def decided_answer(decided: Decided, view: ProposalView) -> DecisionAnswer:
 
 
 def _decided_before(here: Surface, proposal_id: str, seen: int, body: DecideProposal) -> DecisionAnswer | None:
-    """The same decision, when it was made but its answer was never kept: the process may end between the two.
-
-    Looks at the newest only: who did not get an answer asks again soon.
-    """
+    """The same decision, when it was made but its answer was never kept: the process may end between the two."""
     with here.premises.database.read() as session:
-        for row in proposals.list_decisions(session, limit=200, cursor=None).rows:
-            if row.proposal_id == proposal_id:
-                same = (row.verdict, row.digest, row.proposal_revision) == (body.action, body.digest, seen)
-                memory = None if row.memory_id is None else memories.find_memory(session, row.memory_id)
-                path = proposals.proposal(session, proposal_id).path if memory is None else memory.path
-                return decision_answer(row, path) if same else None
-    return None
+        row = proposals.decision_on(session, proposal_id)
+        if row is None or (row.verdict, row.digest, row.proposal_revision) != (body.action, body.digest, seen):
+            return None
+        memory = None if row.memory_id is None else memories.find_memory(session, row.memory_id)
+        return decision_answer(row, proposals.proposal(session, proposal_id).path if memory is None else memory.path)
 
 
 def _revision_seen(revision: int | None, if_match: str | None) -> int:

@@ -114,6 +114,12 @@ def decision(session: Session, decision_id: str) -> Decision:
     return found
 
 
+def decision_on(session: Session, proposal_id: str) -> Decision | None:
+    """The newest decision on one proposal."""
+    query = select(Decision).where(col(Decision.proposal_id) == proposal_id).order_by(col(Decision.id).desc())
+    return session.exec(query.limit(1)).one_or_none()
+
+
 def list_decisions(session: Session, *, limit: int, cursor: str | None) -> Page[Decision]:
     """Newest first."""
     return page(session, select(Decision), Decision.id, limit, cursor)
