@@ -285,7 +285,7 @@ class DropFolder:
     def _tell(self, now: float) -> float:
         """Writes down what waits and what is at work; answers when to do so again."""
         large = self._copiers.large()
-        self._standing.sum_up(self._table, self._kept, list(large.values()), now)
+        self._standing.sum_up(self._table, self._kept, list(large.values()))
         again = _PROGRESS + now if large else _FOREVER + now
         if self._standing.read_only:
             return again
