@@ -89,7 +89,7 @@ def dropped(owner: Client) -> list[str]:
 @pytest.mark.parametrize("overflows", [False, True], ids=["at once", "while the watcher overflows"])
 def test_a_flood_is_one_item_a_file_and_the_doors_stay_open(
     narthexd: Narthexd, overflows: bool
-) -> None:  # F-001, P3, S-052, S-064
+) -> None:  # F-001, P3, S-052
     owner = narthexd.start().owner()
     drop = narthexd.home.drop
     until(lambda: (drop / "_done").is_dir())
