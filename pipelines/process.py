@@ -15,11 +15,11 @@ from pipelines.model.errors import Away, Broken, NarthexError, StaleState, Stora
 from pipelines.model.failpoint import reach
 from pipelines.model.lifecycle import PROPOSAL_UNDECIDED, ItemState, QuarantineReason
 from pipelines.model.records import Artefact, Item
-from pipelines.model.values import Completeness, Extracted, Extraction, ItemKind, Normalized, Stage, Suggestion
+from pipelines.model.values import Completeness, Extracted, Extraction, ItemKind, Normalized, Stage
 from pipelines.normalize import VERSION as NORMALIZE_VERSION
 from pipelines.normalize import normalize
 from pipelines.premises import Premises
-from pipelines.propose import submit_for_item, suggestions_for
+from pipelines.propose import Draft, drafts_for, enter_draft
 from pipelines.store import items, proposals, runs
 from pipelines.store.items import Lease
 from pipelines.store.moves import move_item, move_proposal
@@ -34,7 +34,7 @@ class Outcome:
     event: str
     artefact: Artefact | None = None
     changes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    suggestions: tuple[tuple[str, str, Suggestion], ...] = ()
+    drafts: tuple[Draft, ...] = ()
 
 
 Step = Callable[[Premises, Item], Outcome]
@@ -91,11 +91,11 @@ def clean(p: Premises, item: Item) -> Outcome:
 
 
 def suggest(p: Premises, item: Item) -> Outcome:
-    """Clean Markdown → suggestions of every producer; they become proposals when the outcome is committed."""
-    made = suggestions_for(p, item, normalized(_artefact(p, item, Stage.NORMALIZED)))
-    if not made:
+    """Clean Markdown → drafts of every producer; they become proposals when the outcome is committed."""
+    drafts = drafts_for(p, item, normalized(_artefact(p, item, Stage.NORMALIZED)), _WORKER)
+    if not drafts:
         raise Unreadable("there are no words in it", reason=QuarantineReason.EMPTY)
-    return Outcome("proposed", changes={"due": None}, suggestions=tuple(made))
+    return Outcome("proposed", changes={"due": None}, drafts=drafts)
 
 
 STEPS: Final[Mapping[ItemState, Step]] = MappingProxyType(
@@ -133,9 +133,9 @@ def _commit(p: Premises, session: Session, item: Item, lease: Lease, outcome: Ou
     move_item(session, item.id, outcome.event, _WORKER, now, token=lease.token, **changes)
     if outcome.artefact is not None:
         items.keep_artefact(session, outcome.artefact)
-    for made in outcome.suggestions:
-        submit_for_item(p, session, item, made, _WORKER)
-    if outcome.suggestions and proposals.undecided_on_item(session, item.id) == 0:
+    for planned in outcome.drafts:
+        enter_draft(p, session, planned, _WORKER)
+    if outcome.drafts and proposals.undecided_on_item(session, item.id) == 0:
         reason = "everything in it is proposed or was rejected already"
         move_item(session, item.id, "resolved", _WORKER, now, reason=reason)
     return items.item(session, item.id).state

@@ -41,9 +41,14 @@ def submit(p: Premises, session: Session, suggestion: Suggestion, origin: Origin
     Raises ``Invalid`` for a payload beyond the limits, ``Duplicate``, ``Busy`` past the cap, ``Conflict`` when it does
     not fit the memory it would change.
     """
+    return enter(p, session, draft(p, session, suggestion, origin, actor), actor, capped=origin.capped)
+
+
+def draft(p: Premises, session: Session, suggestion: Suggestion, origin: Origin, actor: Actor) -> Proposal:
+    """The row that the suggestion would be, dry-run on what ``session`` sees; stores nothing, raises like ``submit``."""
     payload = _completed(p, session, suggestion, origin.scope)
     plan = plan_first(session, suggestion.action, payload, str(vars(payload)["memory_id"]))
-    proposal = Proposal(
+    return Proposal(
         id=p.ids.new("prp"),
         state=ProposalState.PENDING,
         action=suggestion.action,
@@ -66,7 +71,11 @@ def submit(p: Premises, session: Session, suggestion: Suggestion, origin: Origin
         actor_name=actor.name,
         submitted_at=p.clock(),
     )
-    admit(session, proposal, p.policy, capped=origin.capped)
+
+
+def enter(p: Premises, session: Session, proposal: Proposal, actor: Actor, *, capped: bool) -> Proposal:
+    """Stores a draft as pending unless the same waits, was rejected, or too much waits already."""
+    admit(session, proposal, p.policy, capped=capped)
     create_proposal(session, proposal, actor, proposal.submitted_at)
     return proposal
 
@@ -98,7 +107,11 @@ def taken(session: Session, vault: Path) -> Callable[[str], bool]:
     """Whether a path of the vault is used by a memory, wanted by a proposal, or there as a file."""
 
     def is_taken(path: str) -> bool:
-        known = memories.memory_at(session, path) is not None or proposals.wants_path(session, path)
-        return known or name_taken(vault, path)
+        return spoken_for(session, path) or name_taken(vault, path)
 
     return is_taken
+
+
+def spoken_for(session: Session, path: str) -> bool:
+    """Whether a path of the vault is used by a memory or wanted by a proposal."""
+    return memories.memory_at(session, path) is not None or proposals.wants_path(session, path)

@@ -14,7 +14,7 @@ Clock = Callable[[], datetime]
 """Answers the current time, aware, in UTC."""
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
-_PATTERN: Final = re.compile(r"^(itm|prp|dec|mem|rev|tok|ses|req)_[0-9abcdefghjkmnpqrstvwxyz]{12}$")
+_PATTERN: Final = re.compile(r"(itm|prp|dec|mem|rev|tok|ses|req)_[0-9abcdefghjkmnpqrstvwxyz]{12}")
 _RANDOM_BITS: Final = 18  # 42 bits of milliseconds last until 2109 and leave 18 of the 60 for chance
 
 
@@ -43,6 +43,6 @@ def _base32(number: int) -> str:
 
 def check_id(text: str, prefix: str) -> str:
     """``text`` if it is an id with this prefix; raises ``Invalid`` before anything is looked up or any path built."""
-    if not _PATTERN.match(text) or not text.startswith(prefix + "_"):
+    if not _PATTERN.fullmatch(text) or not text.startswith(prefix + "_"):
         raise Invalid(f"'{text[:40]}' is not an id of the form {prefix}_ and twelve characters")
     return text

@@ -143,7 +143,7 @@ def _move(
     outcome = session.execute(statement)
     if before is None or not isinstance(outcome, CursorResult) or outcome.rowcount != 1:
         raise StaleState(f"{row_id} is {was or 'unknown'}: '{move.event}' does not lead on from there")
-    session.refresh(before)  # whoever holds the row in this session sees what it became
+    session.expire(before)  # whoever holds the row in this session sees what it became
     shown = digests or (was, str(move.target))
     events.append(session, actor, move.event, row_id, now=now, before=shown[0], after=shown[1], reason=reason)
 
