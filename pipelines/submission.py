@@ -45,7 +45,7 @@ def submit(p: Premises, session: Session, suggestion: Suggestion, origin: Origin
 
 
 def draft(p: Premises, session: Session, suggestion: Suggestion, origin: Origin, actor: Actor) -> Proposal:
-    """The row that the suggestion would be, dry-run on what ``session`` sees; stores nothing, raises like ``submit``."""
+    """The row that a suggestion would be, dry-run on what ``session`` sees. Raises like ``submit``; stores nothing."""
     payload = _completed(p, session, suggestion, origin.scope)
     plan = plan_first(session, suggestion.action, payload, str(vars(payload)["memory_id"]))
     return Proposal(
