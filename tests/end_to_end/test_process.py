@@ -23,7 +23,7 @@ def rows(answer: object) -> list[dict[str, object]]:
     return found
 
 
-def test_it_says_where_to_drop_files_and_how_to_come_in(narthexd: Narthexd) -> None:  # issue: the first command
+def test_it_says_where_to_drop_files_and_how_to_come_in(narthexd: Narthexd) -> None:  # the README's first command
     narthexd.start()
     assert f"Drop files into  {narthexd.home.drop}" in narthexd.said()
     assert narthexd.link.startswith(f"http://narthex.localhost:{narthexd.port}/login#code={narthexd.code}-")
