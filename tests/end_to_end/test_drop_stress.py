@@ -1,4 +1,8 @@
-"""The drop folder under a load that real folders bring: floods, lost events, giants; the doors stay open meanwhile."""
+"""The drop folder under a load that real folders bring: floods, lost events, giants; the doors stay open meanwhile.
+
+``NARTHEX_TEST_FLOOD=10000 python -m pytest -s tests/end_to_end/test_drop_stress.py`` is the long run, which also holds
+how long the doors take to answer.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,9 @@ from pipelines.model.errors import NarthexError
 from tests.end_to_end.narthexd import Narthexd
 from tests.waiting import until
 
-FLOOD: Final = int(os.environ.get("NARTHEX_TEST_FLOOD", "10000"))
-"""Files of each flood."""
+FLOOD: Final = int(os.environ.get("NARTHEX_TEST_FLOOD", "2000"))
+_OVERFLOWING: Final = 6000  # the kernel holds 16,384 events; each file makes three of those that are asked for
+_LONG_RUN: Final = 10_000
 _BETWEEN: Final = 0.25  # seconds between two calls of one kind
 _SLOWEST: Final = 0.5
 _MIB: Final = 1024 * 1024
@@ -67,9 +72,9 @@ class Doors:
         return {kind: sorted(taken)[len(taken) * 95 // 100] for kind, taken in self.seconds.items()}
 
 
-def flood(drop: Path) -> set[str]:
+def flood(drop: Path, files: int) -> set[str]:
     """Small files, all at once; answers their names."""
-    names = {f"n{number:05}.txt" for number in range(FLOOD)}
+    names = {f"n{number:05}.txt" for number in range(files)}
     for name in names:
         (drop / name).write_text(f"this is {name}\n", "utf-8")
     return names
@@ -94,17 +99,17 @@ def test_a_flood_is_one_item_a_file_and_the_doors_stay_open(
     drop = narthexd.home.drop
     until(lambda: (drop / "_done").is_dir())
     doors = Doors(owner)
-    if overflows:  # the kernel holds 16,384 events; each file makes three of those that are asked for
+    if overflows:
         os.kill(narthexd.pid, signal.SIGSTOP)
-    names = flood(drop)
+    names = flood(drop, max(FLOOD, _OVERFLOWING) if overflows else FLOOD)
     if overflows:
         os.kill(narthexd.pid, signal.SIGCONT)
     begun = time.monotonic()
     with doors.open():
         until(lambda: doors.refused or not left(drop), seconds=170)
-    print(f"{FLOOD} files in {time.monotonic() - begun:.0f} s; p95 {doors.p95()}", narthexd.said()[-3000:])  # noqa: T201
+    print(f"{len(names)} files in {time.monotonic() - begun:.0f} s; p95 {doors.p95()}", narthexd.said()[-3000:])  # noqa: T201
     assert doors.refused == []
-    if overflows and FLOOD * 3 > 16_384:
+    if overflows:
         assert "queue overflowed" in narthexd.said()
     found = dropped(owner)
     assert len(found) == len(names)  # each exactly once
@@ -114,7 +119,8 @@ def test_a_flood_is_one_item_a_file_and_the_doors_stay_open(
     assert not list((drop / "_duplicates").iterdir())
     for kind, taken in doors.seconds.items():
         assert len(taken) > 10, kind
-    assert max(doors.p95().values()) < _SLOWEST, doors.p95()
+    if FLOOD >= _LONG_RUN:
+        assert max(doors.p95().values()) < _SLOWEST, doors.p95()
 
 
 def memory(pid: int, field: str = "VmRSS") -> int:
