@@ -111,6 +111,7 @@ _FLAG: Final[Mapping[str, str]] = MappingProxyType(
         "partial": "a part of the source could not be read",
         "link_only": "only the address was captured, not what is there",
         "encoding_repaired": "letters of the source were repaired",
+        "plain_text": "taken in as plain text: its structure was not read",
         "cut": "cut: the source is longer than a memory may be",
     }
 )
