@@ -6,6 +6,7 @@ Knows no route: a request that can be read goes to the application as it is.
 from __future__ import annotations
 
 import json
+import contextlib
 import sys
 from http import HTTPStatus
 from typing import Final
@@ -66,7 +67,8 @@ class ProblemProtocol(H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         # closing while bytes are unread resets the connection, and the client would lose the answer
         if self.transport.can_write_eof():
-            self.transport.write_eof()
+            with contextlib.suppress(OSError):  # the client is gone already
+                self.transport.write_eof()
         self.transport.resume_reading()
         self.loop.call_later(_LINGER_SECONDS, self.transport.close)
 

@@ -65,13 +65,13 @@ class Answered:
 
     @staticmethod
     def of(received: bytes) -> Answered:
-        """What came back, taken apart."""
+        """The first answer of what came back, taken apart: behind a refused request another one may have been read."""
         head, _, body = received.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         if not first.startswith("HTTP/1.1 "):
             return Answered(0, {}, received)
-        pairs = (line.partition(":") for line in lines)
-        return Answered(int(first[9:12]), {name.lower(): value.strip() for name, _, value in pairs}, body)
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        return Answered(int(first[9:12]), headers, body[: int(headers.get("content-length", len(body)))])
 
     def json(self) -> Any:
         """The body."""
