@@ -5,8 +5,8 @@ Knows no route: a request that can be read goes to the application as it is.
 
 from __future__ import annotations
 
-import json
 import contextlib
+import json
 import sys
 from http import HTTPStatus
 from typing import Final
