@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
 from sqlmodel import Session
@@ -26,7 +26,7 @@ from pipelines.model.values import ItemKind, Original
 from pipelines.premises import Premises
 from pipelines.store import items
 from pipelines.store.locks import one_at_a_time
-from pipelines.store.moves import create_item, move_item
+from pipelines.store.moves import create_item, move_item, release_item
 
 _SCHEMES: Final = frozenset({"http", "https"})
 _NAME_CHARACTERS: Final = 200
@@ -183,10 +183,8 @@ def _row(p: Premises, session: Session, original: Original, arrival: _Arrival, a
     now = p.clock()
     survivor = items.survivor(session, arrival.scope, original.digest)
     if survivor is not None and survivor.state is ItemState.QUARANTINED and not _confined(actor):
-        changes: dict[str, Any] = {"due": now, "tries": 0, "quarantine_reason": None, "problem": ""}
-        if arrival.filed_as is not None:
-            changes["filed_as"] = arrival.filed_as
-        move_item(session, survivor.id, "released", actor, now, **changes)
+        filed = {} if arrival.filed_as is None else {"filed_as": arrival.filed_as}
+        release_item(session, survivor.id, actor, now, **filed)
         return Captured(items.item(session, survivor.id), released=True)
     item = Item(
         id=p.ids.new("itm"),

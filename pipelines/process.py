@@ -22,7 +22,7 @@ from pipelines.premises import Premises
 from pipelines.propose import Draft, drafts_for, enter_draft
 from pipelines.store import items, proposals, runs
 from pipelines.store.items import Lease
-from pipelines.store.moves import move_item, move_proposal
+from pipelines.store.moves import move_item, move_proposal, release_item
 
 _WORKER: Final = daemon_actor(name="worker")
 
@@ -185,9 +185,7 @@ def release(p: Premises, item_id: str, owner: Actor) -> Item:
     """Sets a quarantined item going again from its original. Raises ``StaleState`` when it is not in quarantine."""
 
     def move(session: Session) -> Item:
-        now = p.clock()
-        changes: dict[str, Any] = {"due": now, "tries": 0, "quarantine_reason": None, "problem": ""}
-        move_item(session, item_id, "released", owner, now, **changes)
+        release_item(session, item_id, owner, p.clock())
         return items.item(session, item_id)
 
     return p.database.write(move)

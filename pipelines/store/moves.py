@@ -60,6 +60,12 @@ def move_item(
     _move(session, Item, item_id, "state", ITEM_MOVES[event], actor, now, guard, changes, reason)
 
 
+def release_item(session: Session, item_id: str, actor: Actor, now: datetime, **changes: Any) -> None:
+    """Out of quarantine, due at once, as if it had just come; raises ``StaleState`` when it is not in quarantine."""
+    anew: dict[str, Any] = {"due": now, "tries": 0, "quarantine_reason": None, "problem": ""}
+    move_item(session, item_id, "released", actor, now, **anew, **changes)
+
+
 def move_proposal(
     session: Session,
     proposal_id: str,

@@ -25,12 +25,6 @@ def finish_run(session: Session, job: str, slot: str, now: datetime, problem: st
     session.execute(statement.values(finished_at=now, problem=problem))
 
 
-def last_run(session: Session, job: str) -> ScheduledRun | None:
-    """The run of the latest slot (slots sort as text)."""
-    query = select(ScheduledRun).where(col(ScheduledRun.job) == job).order_by(col(ScheduledRun.slot).desc())
-    return session.exec(query.limit(1)).one_or_none()
-
-
 def forget_unfinished(session: Session) -> int:
     """Frees the slots of runs that a crash cut off, so that they are caught up; answers how many.
 
